@@ -1,0 +1,59 @@
+"""What a child process may use, and how it is held to that."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import resource
+import signal
+from dataclasses import dataclass
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_DUMPABLE = 4
+_PR_SET_CHILD_SUBREAPER = 36
+
+GIB = 1 << 30
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of one child. Wall-clock time is kept by the parent, the rest by the kernel."""
+
+    seconds: float
+    """Wall-clock time until the child and all it started are killed."""
+    memory: int | None = 8 * GIB
+    """Address space in bytes (RLIMIT_AS); None for a process that opens a GPU, whose driver maps far more."""
+    file_size: int = 4 * GIB
+    """Largest file in bytes that it may write."""
+    hidden: bool = False
+    """Whether other processes of the user are kept from reading its memory: for processes that hold seeds."""
+
+
+def confine(limits: Limits) -> None:
+    """Puts the calling process under `limits`, in a session of its own, to die with its parent."""
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if limits.hidden:
+        _prctl(_PR_SET_DUMPABLE, 0)
+    _lower(resource.RLIMIT_CORE, 0)
+    _lower(resource.RLIMIT_FSIZE, limits.file_size)
+    _lower(resource.RLIMIT_CPU, int(limits.seconds * 4) + 30)
+    if limits.memory is not None:
+        _lower(resource.RLIMIT_AS, limits.memory)
+
+
+def adopt_orphans() -> None:
+    """Makes the calling process the parent of descendants whose own parent has died, so that it can end them."""
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def _lower(what: int, value: int) -> None:
+    _, hard = resource.getrlimit(what)
+    if hard != resource.RLIM_INFINITY:
+        value = min(value, hard)
+    resource.setrlimit(what, (value, value))
+
+
+def _prctl(option: int, value: int) -> None:
+    # Linux only; elsewhere the limits that the platform has are all there is.
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)

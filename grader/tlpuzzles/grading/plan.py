@@ -1,0 +1,61 @@
+"""Which problems a grading poses: cases with sizes drawn from its seed."""
+
+from __future__ import annotations
+
+import random
+import secrets
+from dataclasses import dataclass
+
+from tlpuzzles.course.vocabulary import Case, Exercise, Runs, Sizes
+
+
+class UnknownCase(Exception):
+    """The exercise has no case of that name."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One case with its sizes drawn."""
+
+    case: Case
+    sizes: Sizes
+
+    @property
+    def arguments(self) -> dict[str, object]:
+        return self.case.arguments(self.sizes)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The problems of one grading, and the cases that are left out with the reason."""
+
+    seed: int
+    problems: tuple[Problem, ...]
+    left_out: tuple[tuple[Case, str], ...]
+
+
+def new_seed() -> int:
+    """A seed that nobody can foresee; small enough to type in again."""
+    return secrets.randbelow(10**9)
+
+
+def plan(exercise: Exercise, seed: int, *, on_cuda: bool, only: str | None = None) -> Plan:
+    """Draws the problems. Raises UnknownCase for a case that the exercise does not have."""
+    if only is not None and only not in {case.id for case in exercise.cases}:
+        known = ", ".join(case.id for case in exercise.cases)
+        raise UnknownCase(f"Exercise {exercise.number} has no case {only!r}. It has: {known}.")
+    problems: list[Problem] = []
+    left_out: list[tuple[Case, str]] = []
+    for case in exercise.cases:
+        if only is not None and case.id != only:
+            left_out.append((case, f"only {only} was asked for"))
+        elif case.runs is Runs.ON_CUDA and not on_cuda:
+            left_out.append((case, "needs a GPU"))
+        else:
+            problems.append(Problem(case, draw(case, seed)))
+    return Plan(seed, tuple(problems), tuple(left_out))
+
+
+def draw(case: Case, seed: int) -> Sizes:
+    """The case's sizes for this seed, the same on every machine."""
+    return case.sizes(random.Random(f"{seed}/{case.id}"))

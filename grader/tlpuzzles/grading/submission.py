@@ -1,0 +1,108 @@
+"""The learner's file as it was when the grading began."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+MAX_BYTES = 1 << 20
+
+
+class NoSubmission(Exception):
+    """There is no file to grade: a wrong use of the command, not a wrong answer."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that keeps a kernel from being graded, in the learner's words."""
+
+    message: str
+    line: int | None = None
+    """Line in the learner's file."""
+    raw: str | None = None
+    """The message as TileLang, TVM, Python or a compiler gave it."""
+    hint: int | None = None
+    ours: bool = False
+    """Whether it is a fault of the grader, not of the learner's file."""
+
+
+@dataclass(frozen=True)
+class Todo:
+    line: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A snapshot: saving the file again during a grading changes nothing."""
+
+    path: Path
+    """Absolute."""
+    shown: str
+    """The path as the user named it."""
+    text: str
+    problem: Problem | None
+
+    def source(self, line: int | None) -> str | None:
+        """The text of one line, or None."""
+        lines = self.text.splitlines()
+        return lines[line - 1] if line is not None and 0 < line <= len(lines) else None
+
+
+def read(file: Path) -> Submission:
+    """Reads the file. Raises NoSubmission if it is missing, a directory or unreadable; a file that is there and is no
+    Python gives a submission with a problem."""
+    try:
+        data = file.read_bytes()
+    except FileNotFoundError:
+        raise NoSubmission(
+            f"There is no file {file}. Check the path, or leave it out to grade your workspace's."
+        ) from None
+    except IsADirectoryError:
+        raise NoSubmission(f"{file} is a folder. Name the Python file in it that holds your kernel.") from None
+    except OSError as error:
+        raise NoSubmission(f"{file} cannot be read: {error.strerror}.") from None
+    path = file.resolve()
+    text, problem = _decode(data)
+    return Submission(path, str(file), text, problem or _syntax(text))
+
+
+def _decode(data: bytes) -> tuple[str, Problem | None]:
+    if len(data) > MAX_BYTES:
+        return "", Problem(f"The file is {len(data) >> 20} MiB long; at most 1 MiB is read. Is it the right file?")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        return "", Problem(f"The file is not UTF-8 text (byte {error.start}). Save it as UTF-8.", line)
+    if not text.strip():
+        return text, Problem("The file is empty. `tlpuzzles init DIR` gives you a fresh skeleton in another folder.")
+    if "\0" in text:
+        return text, Problem("The file contains a NUL character, so it is no Python file. Is it the right file?")
+    return text, None
+
+
+def _syntax(text: str) -> Problem | None:
+    try:
+        ast.parse(text)
+    except SyntaxError as error:
+        return Problem(f"Python cannot read the file: {error.msg}.", error.lineno, f"SyntaxError: {error.msg}")
+    except (RecursionError, MemoryError):
+        return Problem("Python cannot read the file: it is too deeply nested.")
+    return None
+
+
+def is_untouched(text: str, skeleton: str) -> bool:
+    """Whether the file is the skeleton, but for comments and layout."""
+    return ast.dump(ast.parse(text)) == ast.dump(ast.parse(skeleton))
+
+
+def todos(text: str) -> list[Todo]:
+    """The numbered TODO comments of a skeleton."""
+    return [
+        Todo(number, match.group(0).strip())
+        for number, line in enumerate(text.splitlines(), 1)
+        if (match := re.search(r"TODO\s*\d+.*", line))
+    ]

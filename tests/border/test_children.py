@@ -1,0 +1,135 @@
+"""Children end in every way that processes end, and the parent says which."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from tlpuzzles.border.children import MAX_OUTPUT, End, Report, Warm, WarmDied
+from tlpuzzles.border.limits import Limits
+
+
+def run(warm: Warm, tmp_path: Path, text: str, *, seconds: float = 10.0) -> Report:
+    file = tmp_path / "learner.py"
+    file.write_text(text)
+    job = {"path": str(file), "text": str(file), "factory": "f", "arch": "cpu", "cases": []}
+    return warm.run("trace", job, Limits(seconds, memory=4 << 30))
+
+
+def test_finished(warm: Warm, tmp_path: Path) -> None:
+    report = run(warm, tmp_path, "def f(): ...\nprint('hello')\n")
+    assert report.end is End.FINISHED
+    assert report.output == "hello\n"
+    assert [m["kind"] for m in report.messages] == ["loaded"]
+
+
+@pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        ("import os; os._exit(0)", End.EXITED),
+        ("import os; os._exit(3)", End.EXITED),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", End.SIGNALLED),
+        ("import os, signal; os.killpg(0, signal.SIGKILL)", End.SIGNALLED),
+        ("while True: pass", End.TIMED_OUT),
+        ("import time, signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)", End.TIMED_OUT),
+        ("while True: print('x' * 100000)", End.TIMED_OUT),
+    ],
+)
+def test_unfinished(warm: Warm, tmp_path: Path, text: str, end: End) -> None:
+    report = run(warm, tmp_path, text, seconds=1.0)
+    assert report.end is end
+    assert len(report.output) <= MAX_OUTPUT
+    assert report.seconds < 5
+
+
+def test_memory_is_limited(warm: Warm, tmp_path: Path) -> None:
+    report = run(warm, tmp_path, "x = bytearray(6 << 30)\n")
+    assert report.messages[0]["type"] == "MemoryError"
+
+
+def test_messages_written_by_hand_are_only_messages(warm: Warm, tmp_path: Path) -> None:
+    """A learner who finds the channel can say anything on it, and gains nothing."""
+    forge = (
+        "import os\n"
+        "for fd in range(3, 64):\n"
+        '    try: os.write(fd, b\'{"kind": "done"}\\nnot json\\n[1]\\n\')\n'
+        "    except OSError: pass\n"
+        "os._exit(7)\n"
+    )
+    report = run(warm, tmp_path, forge)
+    assert report.end is End.EXITED
+    assert report.code == 7
+
+
+def test_too_many_messages_end_the_child(warm: Warm, tmp_path: Path) -> None:
+    flood = (
+        'import os\nline = b\'{"kind": "x", "y": "\' + b\'y\' * 1000000 + b\'"}\\n\'\n'
+        "for fd in range(3, 64):\n"
+        "    try:\n"
+        "        while True: os.write(fd, line)\n"
+        "    except OSError: pass\n"
+    )
+    report = run(warm, tmp_path, flood)
+    assert report.end in (End.FLOODED, End.FINISHED)
+    assert report.end is End.FLOODED
+
+
+def test_what_a_child_started_ends_with_it(warm: Warm, tmp_path: Path) -> None:
+    """Also what put itself into a session of its own."""
+    pids = tmp_path / "pids"
+    stray = (
+        "import os, time\n"
+        f"out = open({str(pids)!r}, 'w')\n"
+        "def start(detach):\n"
+        "    pid = os.fork()\n"
+        "    if pid == 0:\n"
+        "        if detach: os.setsid()\n"
+        "        time.sleep(60)\n"
+        "        os._exit(0)\n"
+        "    print(pid, file=out, flush=True)\n"
+        "start(False); start(True)\n"
+        "def f(): ...\n"
+    )
+    report = run(warm, tmp_path, stray)
+    assert report.end is End.FINISHED
+    left = [int(pid) for pid in pids.read_text().split()]
+    assert len(left) == 2
+    deadline = time.monotonic() + 3
+    while any(_alive(pid) for pid in left) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not any(_alive(pid) for pid in left)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_a_child_that_kills_the_warm_process_is_no_pass(tmp_path: Path) -> None:
+    with Warm(tmp_path) as warm:
+        file = tmp_path / "learner.py"
+        file.write_text("import os, signal; os.kill(os.getppid(), signal.SIGKILL)")
+        job = {"path": str(file), "text": str(file), "factory": "f", "arch": "cpu", "cases": []}
+        with pytest.raises(WarmDied):
+            warm.run("trace", job, Limits(10))
+        with pytest.raises(WarmDied):
+            warm.run("trace", job, Limits(10))
+
+
+def test_a_broken_installation_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "torch.py").write_text("raise ImportError('libcudart.so.99 is missing')")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with Warm(tmp_path) as warm, pytest.raises(WarmDied, match=r"libcudart.so.99 is missing"):
+        warm.run("trace", {}, Limits(10))
+
+
+def test_closing_ends_everything(tmp_path: Path) -> None:
+    warm = Warm(tmp_path)
+    process = warm._process.pid
+    warm.close()
+    assert not os.path.exists(f"/proc/{process}")
