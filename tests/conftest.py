@@ -1,11 +1,21 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tlpuzzles.border.children import Warm
+from tlpuzzles.course import catalog
+from tlpuzzles.grading.cpu import Cpu
+from tlpuzzles.grading.grader import Grader, Options
+from tlpuzzles.grading.portability import Portability
+from tlpuzzles.verdict.model import Result
+from tlpuzzles.workspace.folders import shipped
+
+QUICK = Options(seed=20_231, portability=Portability.OFF, stop_at_first_failure=True, trace_seconds=2.0)
+"""For the many kernels that are graded in tests: other GPUs have tests of their own."""
 
 
 @pytest.fixture(scope="session")
@@ -13,6 +23,26 @@ def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warm]:
     """One process with torch and tilelang imported, for every test that needs children."""
     with Warm(tmp_path_factory.mktemp("warm")) as process:
         yield process
+
+
+@pytest.fixture(scope="session")
+def grader(warm: Warm, tmp_path_factory: pytest.TempPathFactory) -> Grader:
+    """Grades on the CPU, with a cache of its own."""
+    return Grader(warm, tmp_path_factory.mktemp("grading"), Cpu("test", tmp_path_factory.mktemp("cache")))
+
+
+@pytest.fixture
+def grade(grader: Grader, learner: Path) -> Callable[..., Result]:
+    """Grades a source text as a learner's file: grade("1", text, portability=...)."""
+
+    def run(name: str, text: str, **options: object) -> Result:
+        exercise = catalog.find(name)
+        file = learner / exercise.file
+        file.write_text(text, encoding="utf-8")
+        skeleton = shipped(exercise).file(exercise).read_text(encoding="utf-8")
+        return grader.grade(exercise, file, skeleton, replace(QUICK, **options))  # type: ignore[arg-type]
+
+    return run
 
 
 @pytest.fixture

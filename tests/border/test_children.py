@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 
@@ -132,4 +131,4 @@ def test_closing_ends_everything(tmp_path: Path) -> None:
     warm = Warm(tmp_path)
     process = warm._process.pid
     warm.close()
-    assert not os.path.exists(f"/proc/{process}")
+    assert not Path(f"/proc/{process}").exists()

@@ -84,7 +84,7 @@ class Warm:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control = ours
         self._control.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
-        self._errors = tempfile.TemporaryFile(dir=scratch)
+        self._errors = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115 - closed in close()
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-I", "-c", _BOOT, json.dumps(_import_path()), str(theirs.fileno())],
@@ -110,6 +110,9 @@ class Warm:
             "OMP_NUM_THREADS": "1",
             "OPENBLAS_NUM_THREADS": "1",
             "MKL_NUM_THREADS": "1",
+            # TileLang asks whether there is a GPU when it is imported; asking the driver itself would rule out GPUs in
+            # forked children, asking NVML does not.
+            "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
             "PYTHONDONTWRITEBYTECODE": "1",
         }
 
@@ -211,6 +214,7 @@ class _Watch:
         self._messages, self._output, self._status = messages, output, status
         self._limits, self._on_message = limits, on_message
         self._received: list[Message] = []
+        self._heard = 0.0
         self._parsed = 0
 
     def run(self) -> None:
@@ -221,30 +225,39 @@ class _Watch:
             raise
 
     def _loop(self) -> None:
-        deadline: float | None = None
+        end: float | None = None
         with selectors.DefaultSelector() as selector:
             for fd in self._fds:
                 os.set_blocking(fd, False)
                 selector.register(fd, selectors.EVENT_READ)
             while self.code is None and self._status in selector.get_map():
                 # The clock starts when the child does: before that it waits for the warm process to be ready.
-                if deadline is None and self.pid is not None:
-                    deadline = time.monotonic() + self._limits.seconds
+                if end is None and self.pid is not None:
+                    end = time.monotonic() + self._limits.seconds
+                    self._heard = time.monotonic()
+                deadline = self._deadline(end)
                 wait = None if deadline is None else max(0.0, deadline - time.monotonic())
                 for key, _ in selector.select(wait):
                     if not self._read(key.fd):
                         selector.unregister(key.fd)
                 self._read_status()
-                if deadline is not None and time.monotonic() >= deadline and self.code is None:
+                deadline = self._deadline(end)
+                if end is not None and deadline is not None and time.monotonic() >= deadline and self.code is None:
                     self.killed = self.killed or End.TIMED_OUT
                     self._kill()
-                    deadline += 5
+                    end = self._heard = time.monotonic() + 5
                 if self._fds[self._messages].dropped:
                     self.killed = End.FLOODED
                     self._kill()
         for fd in (self._messages, self._output):
             self._read(fd)
         self._parse()
+
+    def _deadline(self, end: float | None) -> float | None:
+        """When the child must have ended, or have been heard of."""
+        if end is None or self._limits.silence is None:
+            return end
+        return min(end, self._heard + self._limits.silence)
 
     def _read(self, fd: int) -> bool:
         """Reads what is there; False at the end of the pipe."""
@@ -271,6 +284,7 @@ class _Watch:
             except (ValueError, RecursionError):
                 message = None
             if isinstance(message, dict):
+                self._heard = time.monotonic()
                 self._received.append(message)
                 if self._on_message is not None:
                     self._on_message(message)

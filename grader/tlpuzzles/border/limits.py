@@ -21,6 +21,8 @@ class Limits:
 
     seconds: float
     """Wall-clock time until the child and all it started are killed."""
+    silence: float | None = None
+    """Wall-clock time that it may let pass without a message before it counts as hanging."""
     memory: int | None = 8 * GIB
     """Address space in bytes (RLIMIT_AS); None for a process that opens a GPU, whose driver maps far more."""
     file_size: int = 4 * GIB

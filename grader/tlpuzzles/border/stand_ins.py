@@ -1,8 +1,8 @@
 """What a learner's file meets in the tracer instead of a GPU.
 
-Files written for a notebook ask for a GPU when they are loaded, and often build a kernel there. In the tracer there is no
-GPU: questions about it are answered for the architecture traced for, kernels are traced and not compiled, and a launch is
-refused, so that the learner is told which line of the file launches.
+Files written for a notebook ask for a GPU when they are loaded, and often build a kernel there. In the tracer there is
+no GPU: questions about it are answered for the architecture traced for, kernels are traced and not compiled, and a
+launch is refused, so that the learner is told which line of the file launches.
 """
 
 from __future__ import annotations

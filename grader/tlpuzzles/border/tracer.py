@@ -1,7 +1,7 @@
 """Runs a learner's file to trace its kernel: the only process in which a learner's line of Python ever runs.
 
-What it is given: the file's text, the factory's name, and for each case the arguments. No seed, no input, no expectation,
-no GPU. What it sends back is data that nobody trusts: capsules, or what went wrong and on which line.
+What it is given: the file's text, the factory's name, and for each case the arguments. No seed, no input, no
+expectation, no GPU. What it sends back is data that nobody trusts: capsules, or what went wrong and on which line.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 import linecache
 import logging
-import os
 import sys
 import traceback
 from collections.abc import Callable, Mapping
@@ -62,7 +61,7 @@ def _load(path: str, text: str) -> ModuleType:
     module.__file__ = path
     sys.modules[MODULE] = module
     # At the end: nothing beside the learner's file may stand in for an installed package.
-    sys.path.append(os.path.dirname(path))
+    sys.path.append(str(Path(path).parent))
     exec(compile(text, path, "exec", dont_inherit=True), module.__dict__)
     return module
 

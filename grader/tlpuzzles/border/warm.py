@@ -1,10 +1,11 @@
 """The warm process: imports torch and tilelang once, then forks a child for each job.
 
-It runs no learner's code and holds no seed. Forking it gives every job a process of its own within milliseconds, where an
-import takes seconds. It must therefore never start a thread or open a GPU: neither survives a fork.
+It runs no learner's code and holds no seed. Forking it gives every job a process of its own within milliseconds, where
+an import takes seconds. It must therefore never start a thread or open a GPU: neither survives a fork.
 
-A job comes over the control socket as one JSON message with three file descriptors: where the child writes its messages,
-where its standard output and error go, and where this process writes the child's process id and, later, how it ended.
+A job comes over the control socket as one JSON message with three file descriptors: where the child writes its
+messages, where its standard output and error go, and where this process writes the child's process id and, later, how
+it ended.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import socket
 import sys
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NoReturn
 
 from tlpuzzles.border.limits import Limits, adopt_orphans, confine
@@ -26,11 +28,11 @@ from tlpuzzles.border.limits import Limits, adopt_orphans, confine
 MAX_REQUEST = 1 << 20
 ROLES = {
     "trace": "tlpuzzles.border.tracer:trace",
-    "build": "tlpuzzles.grading.building:build",
-    "judge": "tlpuzzles.grading.judging:judge",
-    "lower": "tlpuzzles.grading.lowering:lower",
-    "cuda": "tlpuzzles.grading.launching:launch",
-    "probe": "tlpuzzles.grading.launching:probe",
+    "build": "tlpuzzles.grading.roles.building:build",
+    "judge": "tlpuzzles.grading.roles.judging:judge",
+    "lower": "tlpuzzles.grading.roles.lowering:lower",
+    "cuda": "tlpuzzles.grading.roles.launching:launch",
+    "probe": "tlpuzzles.grading.roles.launching:probe",
 }
 """What a child can do: a function of (job, emit) that reports through `emit`, one JSON object at a time."""
 
@@ -62,15 +64,13 @@ def main(control_fd: int) -> None:
 
 
 def _import_all() -> None:
-    import tilelang
-    import tilelang.language
+    import tilelang.language  # noqa: F401 - for the children
     import torch
 
     # A forked child's copy of torch's thread pool has no threads, and its next parallel operation would wait for them.
     torch.set_num_threads(1)
     for target in ROLES.values():
-        if importlib.util.find_spec(target.split(":")[0]) is not None:
-            importlib.import_module(target.split(":")[0])
+        importlib.import_module(target.split(":")[0])
     gc.collect()
     gc.freeze()
 
@@ -155,8 +155,7 @@ def _end_group(pid: int) -> None:
 def _end_strays(statuses: dict[int, int]) -> None:
     """Kills what an ended child left behind in sessions of its own: orphans become children of this process."""
     try:
-        with open(f"/proc/self/task/{os.getpid()}/children") as file:
-            children = {int(pid) for pid in file.read().split()}
+        children = {int(pid) for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()}
     except OSError:
         return
     for pid in children - set(statuses):

@@ -7,9 +7,10 @@ import secrets
 from dataclasses import dataclass
 
 from tlpuzzles.course.vocabulary import Case, Exercise, Runs, Sizes
+from tlpuzzles.errors import UsageError
 
 
-class UnknownCase(Exception):
+class UnknownCase(UsageError):
     """The exercise has no case of that name."""
 
 
@@ -19,6 +20,8 @@ class Problem:
 
     case: Case
     sizes: Sizes
+    kernel: str
+    """The first case whose factory arguments are the same: its kernel serves this one too."""
 
     @property
     def arguments(self) -> dict[str, object]:
@@ -32,6 +35,11 @@ class Plan:
     seed: int
     problems: tuple[Problem, ...]
     left_out: tuple[tuple[Case, str], ...]
+
+    @property
+    def kernels(self) -> tuple[Problem, ...]:
+        """The problems that need a kernel of their own."""
+        return tuple(problem for problem in self.problems if problem.kernel == problem.case.id)
 
 
 def new_seed() -> int:
@@ -52,10 +60,14 @@ def plan(exercise: Exercise, seed: int, *, on_cuda: bool, only: str | None = Non
         elif case.runs is Runs.ON_CUDA and not on_cuda:
             left_out.append((case, "needs a GPU"))
         else:
-            problems.append(Problem(case, draw(case, seed)))
+            sizes = draw(exercise, case, seed)
+            same = (p.kernel for p in problems if p.arguments == case.arguments(sizes))
+            problems.append(Problem(case, sizes, next(same, case.id)))
     return Plan(seed, tuple(problems), tuple(left_out))
 
 
-def draw(case: Case, seed: int) -> Sizes:
-    """The case's sizes for this seed, the same on every machine."""
-    return case.sizes(random.Random(f"{seed}/{case.id}"))
+def draw(exercise: Exercise, case: Case, seed: int) -> Sizes:
+    """The case's sizes for this seed, the same on every machine; cases that draw by one function draw the same sizes,
+    so that they differ in their inputs alone."""
+    first = next(other for other in exercise.cases if other.sizes is case.sizes)
+    return case.sizes(random.Random(f"{seed}/{first.id}"))

@@ -7,10 +7,12 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from tlpuzzles.errors import UsageError
+
 MAX_BYTES = 1 << 20
 
 
-class NoSubmission(Exception):
+class NoSubmission(UsageError):
     """There is no file to grade: a wrong use of the command, not a wrong answer."""
 
 

@@ -19,9 +19,9 @@ class Traced:
     """What the tracer sent for one architecture."""
 
     capsules: Mapping[str, Capsule] = field(default_factory=dict)
-    """By case."""
+    """By kernel."""
     problems: Mapping[str, Problem] = field(default_factory=dict)
-    """By case, for cases without a capsule."""
+    """By kernel, for those without a capsule."""
     whole: Problem | None = None
     """What kept every case from being traced."""
     follows_arch: bool = False

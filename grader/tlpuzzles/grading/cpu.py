@@ -1,0 +1,138 @@
+"""The CPU as a device for grading: emitted C++, compiled once a grading, each case run forwards and backwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tlpuzzles.border.children import Warm
+from tlpuzzles.course.vocabulary import Exercise
+from tlpuzzles.device.cpu import build
+from tlpuzzles.device.cpu.run import Argument, CpuRun, Job, Outcome, Tensor, run
+from tlpuzzles.grading.devices import CPU_ARCH, Tell
+from tlpuzzles.grading.stages import Launch, Ran
+from tlpuzzles.grading.submission import Problem
+from tlpuzzles.verdict.model import Device
+from tlpuzzles.verdict.poison import poisoned
+
+SECONDS = 30.0
+"""Time limit of one run. Cases are sized to take well under a second."""
+
+
+@dataclass
+class Cpu:
+    """Runs kernels on this machine's processor."""
+
+    name: str
+    cache: Path
+    """Where the compiled header is kept from one grading to the next."""
+    _pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(max_workers=1), init=False)
+    _header: Future[Path | None] | None = field(default=None, init=False)
+
+    @property
+    def is_cuda(self) -> bool:
+        return False
+
+    @property
+    def arch(self) -> str:
+        return CPU_ARCH
+
+    @property
+    def shown(self) -> Device:
+        return Device(kind="cpu", name=self.name)
+
+    def prepare(self) -> None:
+        """Compiles the header, while TileLang is still being imported."""
+        if self._header is None:
+            self._header = self._pool.submit(build.precompile_header, self.cache)
+
+    def run(
+        self, exercise: Exercise, launches: Sequence[Launch], folder: Path, warm: Warm, tell: Tell
+    ) -> dict[str, Ran]:
+        """Compiles all kernels as one translation unit, then runs each case twice in processes of its own."""
+        tell("compiling")
+        sources = {launch.kernel.symbol: launch.kernel.source for launch in launches}
+        try:
+            if self._header is not None:
+                self._header.result()
+            library = build.compile([source.read_text() for source in sources.values() if source], folder, self.cache)
+        except build.CompilerError as error:
+            failed = Ran(problem=_compiler_failed(error))
+            return {launch.case.id: failed for launch in launches}
+        answers: dict[str, Ran] = {}
+        for launch in launches:
+            tell(launch.case.title)
+            answers[launch.case.id] = self._run(exercise, launch, library, folder)
+        return answers
+
+    def _run(self, exercise: Exercise, launch: Launch, library: Path, folder: Path) -> Ran:
+        outputs: list[Path] = []
+        printed = ""
+        for backwards in (False, True):
+            output = folder / f"{launch.case.id}.{'backwards' if backwards else 'forwards'}.bin"
+            outputs.append(output)
+            arguments = _arguments(exercise, launch, output)
+            ran = run(Job(library, launch.kernel.symbol, arguments, backwards, SECONDS))
+            if not backwards:
+                printed = ran.output
+            problem = _problem(ran)
+            if problem is not None:
+                return Ran(problem=problem, printed=printed if ran.outcome is not Outcome.CRASHED else "")
+        return Ran(tuple(outputs), printed=printed)
+
+
+def _arguments(exercise: Exercise, launch: Launch, output: Path) -> list[Argument]:
+    specs = {spec.name: spec for spec in (*exercise.inputs, exercise.output)}
+    dtype = launch.case.dtype
+    arguments: list[Argument] = []
+    for name in launch.kernel.parameters:
+        shape = specs[name].sizes(launch.kernel.sizes)
+        if name == exercise.output.name:
+            count = 1
+            for extent in shape:
+                count *= extent
+            output.write_bytes(poisoned(dtype, count))
+            arguments.append(Tensor(output, shape, dtype))
+        else:
+            arguments.append(Tensor(launch.inputs[name], shape, dtype))
+    return arguments
+
+
+def _problem(ran: CpuRun) -> Problem | None:
+    if ran.outcome is Outcome.FINISHED:
+        return None
+    if ran.violation is not None:
+        v = ran.violation
+        return Problem(
+            f"The kernel uses index {v.index} of {v.buffer} in dimension {v.dimension}, where it has {v.extent} "
+            f"elements (0 to {v.extent - 1}). On a GPU nothing stops this: it reads or overwrites something else.",
+            ran.line,
+        )
+    if ran.outcome is Outcome.ASSERTION:
+        return Problem(f"An assertion of the kernel does not hold: {ran.message or 'no message'}.", ran.line)
+    if ran.outcome is Outcome.TIMED_OUT:
+        return Problem(f"The kernel ran for {SECONDS:.0f} s and was stopped. Is there a loop that never ends?")
+    if ran.outcome is Outcome.OUT_OF_MEMORY:
+        return Problem("The kernel asks for more memory than a grading gives it.")
+    how = f"signal {ran.signal}" if ran.signal is not None else "without a report"
+    return Problem(f"The kernel crashed on the CPU ({how}).", raw=ran.output or None)
+
+
+def _compiler_failed(error: build.CompilerError) -> Problem:
+    if build.find_compiler() is None:
+        message = "No C++ compiler was found, and a grading without a GPU needs one: install g++ or clang."
+    else:
+        message = "The C++ made of this kernel did not compile, which is a fault of the grader, not of your kernel."
+    return Problem(message, raw=str(error), ours=True)
+
+
+def processor() -> str:
+    """The processor's name, for the report."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(named, "CPU") or "CPU"

@@ -1,0 +1,132 @@
+"""A GPU as a device for grading: compiled side by side, run one case after another in a process that may die."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tlpuzzles.border.children import End, Message, Report, Warm
+from tlpuzzles.border.limits import Limits
+from tlpuzzles.course.vocabulary import Exercise
+from tlpuzzles.device.cuda.model import Argument, Explanation, Fault, LaunchCase, Role, RunOutcome, poisons
+from tlpuzzles.grading.devices import Tell
+from tlpuzzles.grading.explained import in_words
+from tlpuzzles.grading.stages import Launch, Ran
+from tlpuzzles.grading.submission import Problem
+from tlpuzzles.verdict.model import Device
+
+COMPILE = Limits(seconds=240, memory=None)
+RUN = Limits(seconds=240, silence=30, memory=None)
+
+
+@dataclass
+class Cuda:
+    """Runs kernels on the GPU at hand."""
+
+    name: str
+    gpu_arch: str
+
+    @property
+    def is_cuda(self) -> bool:
+        return True
+
+    @property
+    def arch(self) -> str:
+        return self.gpu_arch
+
+    @property
+    def shown(self) -> Device:
+        return Device(kind="cuda", name=self.name, arch=self.gpu_arch)
+
+    def prepare(self) -> None:
+        """Nothing: a GPU must not be opened before the kernel's own process is forked."""
+
+    def run(
+        self, exercise: Exercise, launches: Sequence[Launch], folder: Path, warm: Warm, tell: Tell
+    ) -> dict[str, Ran]:
+        """Compiles in one child, then runs the cases in another; after each death the rest go on in a new one."""
+        kernels = {launch.kernel.symbol: str(launch.kernel.capsule) for launch in launches}
+        job: dict[str, Any] = {"arch": self.gpu_arch, "kernels": kernels, "cases": []}
+        tell(f"compiling {len(kernels)} kernels")
+        done = 0
+
+        def count(message: Message) -> None:
+            nonlocal done
+            done += message.get("event") in ("compiled", "not compiled")
+            tell(f"compiling, {done} of {len(kernels)} done")
+
+        compiled = warm.run("cuda", job, COMPILE, sees_gpu=True, on_message=count)
+        if compiled.end is not End.FINISHED:
+            failed = Ran(problem=_died_compiling(compiled))
+            return {launch.case.id: failed for launch in launches}
+        titles = {launch.case.id: launch.case.title for launch in launches}
+        outputs = {launch.case.id: folder / f"{launch.case.id}.cuda.bin" for launch in launches}
+        waiting = {launch.case.id: _case(exercise, launch, outputs[launch.case.id]) for launch in launches}
+        answers: dict[str, Ran] = {}
+        while waiting:
+            job["cases"] = [case.to_json() for case in waiting.values()]
+            report = warm.run(
+                "cuda", job, RUN, sees_gpu=True, on_message=lambda m: tell(titles.get(m.get("case", ""), ""))
+            )
+            found = _read(report, outputs)
+            if not found:
+                found = {case: Ran(problem=_died(report)) for case in waiting}
+            answers.update(found)
+            waiting = {id_: case for id_, case in waiting.items() if id_ not in found}
+        return answers
+
+
+def _case(exercise: Exercise, launch: Launch, output: Path) -> LaunchCase:
+    specs = {spec.name: spec for spec in (*exercise.inputs, exercise.output)}
+    arguments = []
+    for name in launch.kernel.parameters:
+        is_output = name == exercise.output.name
+        role, path = (Role.OUTPUT, output) if is_output else (Role.INPUT, launch.inputs[name])
+        shape = specs[name].sizes(launch.kernel.sizes)
+        arguments.append(Argument(name, role, str(path), launch.case.dtype, shape))
+    return LaunchCase(launch.case.id, launch.kernel.symbol, tuple(arguments), poisons(launch.case.dtype))
+
+
+def _read(report: Report, outputs: dict[str, Path]) -> dict[str, Ran]:
+    """What is known of each case that was begun."""
+    found: dict[str, Ran] = {}
+    begun: str | None = None
+    printed = report.output
+    for message in report.of("cuda"):
+        if message.get("event") == "started":
+            begun = message["case"]
+        elif message.get("event") == "ran":
+            begun = None
+            found[message["case"]] = _ran(message, outputs[message["case"]])
+    if begun is not None:
+        found[begun] = Ran(problem=_died(report))
+    for case in list(found)[:1]:
+        found[case] = Ran(found[case].outputs, found[case].problem, printed)
+    return found
+
+
+def _ran(message: Message, output: Path) -> Ran:
+    if RunOutcome(message["outcome"]) is RunOutcome.RAN:
+        return Ran((output,))
+    told = message["explanation"]
+    return Ran(problem=in_words(Explanation(**{**told, "fault": Fault(told["fault"])})))
+
+
+def _died(report: Report) -> Problem:
+    if report.end is End.TIMED_OUT:
+        return Problem(
+            f"The kernel hangs: it gave no answer for {RUN.silence:.0f} s and was stopped. Is there a loop that never "
+            "ends, or a barrier that not all threads reach?"
+        )
+    how = f"signal {-report.code}" if report.code is not None and report.code < 0 else f"exit status {report.code}"
+    return Problem(f"The kernel ended the process that ran it ({how}).", raw=report.output[-2000:] or None)
+
+
+def _died_compiling(report: Report) -> Problem:
+    if report.end is End.TIMED_OUT:
+        return Problem(f"Compiling the kernels took longer than {COMPILE.seconds:.0f} s and was stopped.")
+    return Problem(
+        "TileLang's compiler ended its process while it compiled the kernel.", raw=report.output[-2000:] or None
+    )

@@ -1,0 +1,212 @@
+"""One grading, from the learner's file to a result. The only place that decides.
+
+Stages: read the file, draw the problems, trace, build (capsule check and vet), run on a device, judge, and ask which
+GPUs the kernel compiles for. What a stage cannot do becomes a check that says why; the rest goes on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+from tlpuzzles.border.children import Warm, WarmDied
+from tlpuzzles.course.vocabulary import Exercise, Runs
+from tlpuzzles.grading import building, checks, judging, submission, tracing
+from tlpuzzles.grading.devices import GradingDevice
+from tlpuzzles.grading.environment import environment
+from tlpuzzles.grading.plan import Plan, plan
+from tlpuzzles.grading.portability import Compilers, Portability
+from tlpuzzles.grading.stages import Launch
+from tlpuzzles.grading.submission import Problem, Submission
+from tlpuzzles.verdict.model import Check, ExerciseName, Kind, Result, Verdict
+from tlpuzzles.verdict.points import points, verdict
+
+
+class Step(str, Enum):
+    """What a grading is doing, for a display of progress."""
+
+    TRACING = "tracing the kernel"
+    BUILDING = "checking the kernel"
+    RUNNING = "running the kernel"
+    JUDGING = "comparing with the reference"
+    PORTABILITY = "compiling for other GPUs"
+
+
+Progress = Callable[[Step, str], None]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to grade."""
+
+    seed: int
+    only: str | None = None
+    """Grades this case alone."""
+    dump: Path | None = None
+    """Folder for inputs, expected and found outputs of failing cases."""
+    portability: Portability = Portability.CHECK
+    class_arch: str | None = None
+    """The architecture that course.toml names."""
+    stop_at_first_failure: bool = False
+    trace_seconds: float = 20.0
+
+
+@dataclass
+class Grader:
+    """Grades files on one device. Holds the warm process, so that a second grading does not wait for imports."""
+
+    warm: Warm
+    scratch: Path
+    device: GradingDevice
+    progress: Progress = lambda step, text: None
+    _count: int = field(default=0, init=False)
+
+    def grade(self, exercise: Exercise, file: Path, skeleton: str, options: Options) -> Result:
+        """Grades one file. Raises NoSubmission or UnknownCase for a wrong use of the command, nothing else."""
+        handed_in = submission.read(file)
+        posed = plan(exercise, options.seed, on_cuda=self.device.is_cuda, only=options.only)
+        self._count += 1
+        folder = self.scratch / f"grading{self._count}"
+        folder.mkdir()
+        return _Grading(self, exercise, handed_in, skeleton, posed, options, folder).result()
+
+
+@dataclass
+class _Grading:
+    grader: Grader
+    exercise: Exercise
+    submission: Submission
+    skeleton: str
+    plan: Plan
+    options: Options
+    folder: Path
+    checks: list[Check] = field(default_factory=list)
+    output: str = ""
+    not_started: bool = False
+    _begin: float = field(default_factory=time.monotonic)
+
+    def result(self) -> Result:
+        try:
+            self._run()
+        except WarmDied as error:
+            ours = Problem(f"The grader itself failed: {error}. Run `tlpuzzles doctor`.", ours=True)
+            self.checks.append(checks.build_failed(ours, self.submission))
+        elsewhere = {
+            case.id for case, _ in self.plan.left_out if case.runs is Runs.ON_CUDA and not self.grader.device.is_cuda
+        }
+        unasked = {case.id for case, _ in self.plan.left_out} - elsewhere
+        return Result(
+            exercise=ExerciseName(number=self.exercise.number, slug=self.exercise.slug),
+            file=self.submission.shown,
+            verdict=Verdict.NOT_STARTED if self.not_started else verdict(self.checks),
+            points=points(self.checks, elsewhere=elsewhere, unasked=unasked),
+            device=self.grader.device.shown,
+            checks=tuple(self.checks),
+            output=self.output,
+            environment=environment(),
+            seconds=round(time.monotonic() - self._begin, 2),
+        )
+
+    def _run(self) -> None:
+        if self.submission.problem is not None:
+            self.checks.append(checks.build_failed(self.submission.problem, self.submission))
+            return
+        if submission.is_untouched(self.submission.text, self.skeleton):
+            self.not_started = True
+            self.checks.append(checks.not_started(submission.todos(self.submission.text)))
+            return
+        self.grader.device.prepare()
+        with ThreadPoolExecutor(max_workers=1) as pool:
+            inputs = pool.submit(judging.draw, self.grader.warm, self.exercise, self.plan, self.folder)
+            traced = self._trace()
+            if traced is not None:
+                self._grade_kernels(traced, inputs)
+
+    def _trace(self) -> tracing.Traced | None:
+        self.grader.progress(Step.TRACING, "")
+        text = self.folder / "submission.py"
+        text.write_text(self.submission.text, encoding="utf-8")
+        traced = tracing.trace(
+            self.grader.warm,
+            self.submission,
+            text,
+            self.exercise.factory,
+            self.grader.device.arch,
+            self.plan.problems,
+            self.options.trace_seconds,
+        )
+        self.output += traced.output
+        if traced.whole is not None:
+            self.checks.append(checks.build_failed(traced.whole, self.submission))
+            return None
+        return traced
+
+    def _grade_kernels(self, traced: tracing.Traced, inputs: Future[dict[str, judging.Inputs]]) -> None:
+        self.grader.progress(Step.BUILDING, "")
+        on_cpu = not self.grader.device.is_cuda
+        outcome = building.build(
+            self.grader.warm, self.exercise, self.plan, traced.capsules, self.folder, emit_cpu=on_cpu
+        )
+        of_kernel = {**traced.problems, **outcome.problems}
+        problems = {p.case.id: of_kernel[p.kernel] for p in self.plan.problems if p.kernel in of_kernel}
+        self.checks.append(checks.build(self.exercise, outcome, problems, self.submission))
+        self.checks.extend(checks.requirements(self.exercise, outcome.requirements, self.submission))
+        compilers = Compilers(
+            self.grader.warm,
+            self.exercise,
+            self.submission,
+            self.options.portability,
+            self.options.trace_seconds,
+            self.folder,
+        )
+        with compilers:
+            if not self._stops():
+                compilers.start(self.plan, traced, outcome.built)
+            if not outcome.built:
+                self.checks.extend(
+                    checks.case_skipped(case, "there is no kernel to run") for case in self.exercise.cases
+                )
+            elif not self._stops():
+                self._run_kernels(outcome, problems, inputs.result())
+            if not self._stops():
+                self.grader.progress(Step.PORTABILITY, "")
+                here = self.grader.device.arch if self.grader.device.is_cuda else None
+                self.checks.extend(compilers.checks(here, self.options.class_arch))
+
+    def _run_kernels(
+        self, outcome: building.Outcome, problems: Mapping[str, Problem], inputs: Mapping[str, judging.Inputs]
+    ) -> None:
+        built = outcome.built
+        launches = [Launch(p.case, built[p.kernel], inputs[p.case.id]) for p in self.plan.problems if p.kernel in built]
+        ran = self.grader.device.run(
+            self.exercise,
+            launches,
+            self.folder,
+            self.grader.warm,
+            lambda text: self.grader.progress(Step.RUNNING, text),
+        )
+        self.output += "".join(run.printed for run in ran.values())
+        self.grader.progress(Step.JUDGING, "")
+        self.checks.extend(
+            judging.judge(
+                self.grader.warm,
+                self.exercise,
+                self.plan,
+                ran,
+                problems,
+                outcome.race,
+                self.submission,
+                self.folder,
+                self.options.dump,
+            )
+        )
+
+    def _stops(self) -> bool:
+        return self.options.stop_at_first_failure and any(
+            check.verdict in (Verdict.FAILED, Verdict.ERROR) and check.kind is not Kind.PORTABILITY
+            for check in self.checks
+        )

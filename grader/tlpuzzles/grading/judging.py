@@ -1,0 +1,124 @@
+"""The parent's side of judging: inputs drawn, outputs compared, in a child that holds the seed and the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from tlpuzzles.border.children import End, Message, Report, Warm
+from tlpuzzles.border.limits import Limits
+from tlpuzzles.course.vocabulary import Case, Exercise
+from tlpuzzles.grading import checks
+from tlpuzzles.grading.plan import Plan
+from tlpuzzles.grading.stages import Ran
+from tlpuzzles.grading.submission import Problem, Submission
+from tlpuzzles.verdict.model import Check, Detail, Kind, Verdict
+
+LIMITS = Limits(seconds=300, memory=None, hidden=True)
+
+Inputs = Mapping[str, Path]
+"""Raw files by the names of the contract's input tensors."""
+
+
+class JudgeFailed(Exception):
+    """The judge's process ended without an answer: a fault of ours."""
+
+
+def draw(warm: Warm, exercise: Exercise, plan: Plan, folder: Path) -> dict[str, Inputs]:
+    """Draws every problem's inputs. Raises JudgeFailed."""
+    job = _job("draw", exercise, plan, folder)
+    report = warm.run("judge", job, LIMITS)
+    _expect_end(report)
+    return {
+        message["case"]: {name: Path(file) for name, file in message["files"].items()} for message in report.of("drawn")
+    }
+
+
+def judge(
+    warm: Warm,
+    exercise: Exercise,
+    plan: Plan,
+    ran: Mapping[str, Ran],
+    problems: Mapping[str, Problem],
+    race: Problem | None,
+    submission: Submission,
+    folder: Path,
+    dump: Path | None,
+) -> list[Check]:
+    """A correctness check for every case, in the exercise's order, and the order check. Raises JudgeFailed."""
+    outputs = {case: [str(file) for file in run.outputs] for case, run in ran.items() if run.problem is None}
+    judged: dict[str, Message] = {}
+    if outputs:
+        job = _job("judge", exercise, plan, folder) | {"outputs": outputs, "dump": None if dump is None else str(dump)}
+        report = warm.run("judge", job, LIMITS)
+        _expect_end(report)
+        judged = {message["case"]: message for message in report.of("judged")}
+    failures = {**problems, **{case: run.problem for case, run in ran.items() if run.problem is not None}}
+    left_out = {case.id: reason for case, reason in plan.left_out}
+    sizes = {problem.case.id: dict(problem.sizes) for problem in plan.problems}
+    found: list[Check] = []
+    for case in exercise.cases:
+        if case.id in left_out:
+            found.append(checks.case_skipped(case, left_out[case.id]))
+            continue
+        facts = {"case": case.id, "seed": plan.seed, "sizes": sizes[case.id], "dtype": case.dtype}
+        if case.id in judged:
+            found.append(_check(case, judged[case.id], facts))
+        else:
+            problem = failures.get(case.id) or Problem("The kernel gave no output.", ours=True)
+            found.append(checks.failed(Kind.CORRECTNESS, case.id, case.title, problem, submission, facts))
+    if race is not None:
+        found.append(checks.order_failed(race, submission))
+    else:
+        found.extend(_order(exercise, judged))
+    return found
+
+
+def _check(case: Case, answer: Message, facts: Mapping[str, object]) -> Check:
+    judgement = answer["output"]
+    verdict, message = Verdict(judgement["verdict"]), judgement["message"]
+    if answer["changed"]:
+        names = " and ".join(answer["changed"])
+        verdict, message = Verdict.FAILED, f"The kernel changed its input {names}. Inputs must stay as they are."
+    return Check(
+        id=case.id,
+        title=case.title,
+        kind=Kind.CORRECTNESS,
+        verdict=verdict,
+        message=message,
+        detail=Detail.model_validate({**facts, **_known(judgement["detail"])}),
+    )
+
+
+def _order(exercise: Exercise, judged: Mapping[str, Message]) -> Iterator[Check]:
+    answers = {case.id: judged[case.id]["order"] for case in exercise.cases if judged.get(case.id, {}).get("order")}
+    if not answers:
+        return
+    for answer in answers.values():
+        if Verdict(answer["verdict"]) is not Verdict.PASSED:
+            yield checks.order_check(
+                Verdict(answer["verdict"]), answer["message"], Detail.model_validate(answer["detail"])
+            )
+            return
+    yield checks.order_check(Verdict.PASSED, "")
+
+
+def _known(detail: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in detail.items() if value is not None}
+
+
+def _job(task: str, exercise: Exercise, plan: Plan, folder: Path) -> dict[str, Any]:
+    return {
+        "task": task,
+        "exercise": exercise.slug,
+        "seed": plan.seed,
+        "folder": str(folder),
+        "cases": [{"id": problem.case.id, "sizes": dict(problem.sizes)} for problem in plan.problems],
+    }
+
+
+def _expect_end(report: Report) -> None:
+    if report.end is not End.FINISHED:
+        last = report.output.strip().splitlines()[-1:] or [f"it {report.end.value}"]
+        raise JudgeFailed(f"the process that compares outputs failed: {last[0]}")

@@ -1,0 +1,96 @@
+"""In a child: checks a capsule, vets the kernel in it and emits it for the CPU. What it reads may be hostile."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from tlpuzzles.course import catalog
+from tlpuzzles.course.vocabulary import Case, Exercise, Sizes
+from tlpuzzles.device.cpu.emit import Unsupported, emit
+from tlpuzzles.grading.stages import fetch
+from tlpuzzles.grading.submission import Problem
+from tlpuzzles.kernel.capsule import Capsule, CapsuleError, Document, digest, read
+from tlpuzzles.kernel.facts import Kernel
+from tlpuzzles.kernel.findings import Finding, Kind
+from tlpuzzles.kernel.vet import Vetting, vet
+
+Emit = Callable[[dict[str, Any]], None]
+
+
+def build(job: Mapping[str, Any], tell: Emit) -> None:
+    """Job: exercise, folder, emit_cpu, cases: a list of {"id", "sizes", "capsule"}. Emits "built" for each."""
+    # The emitter and the vet visit the IR recursively; the capsule check has bounded its depth.
+    sys.setrecursionlimit(20_000)
+    exercise = catalog.find(job["exercise"])
+    cases = {case.id: case for case in exercise.cases}
+    for number, item in enumerate(job["cases"]):
+        source = Path(job["folder"]) / f"{item['id']}.cpp" if job["emit_cpu"] else None
+        answer = _Building(exercise, cases[item["id"]], item["sizes"], fetch(item["capsule"]), f"kernel_{number}").run(
+            source
+        )
+        tell({"kind": "built", "case": item["id"], **answer})
+
+
+class _Building:
+    def __init__(self, exercise: Exercise, case: Case, sizes: Sizes, capsule: Capsule, symbol: str) -> None:
+        self._exercise, self._case, self._sizes = exercise, case, sizes
+        self._capsule, self._symbol = capsule, symbol
+
+    def run(self, source: Path | None) -> dict[str, Any]:
+        """What the parent is told; `source`: where C++ for the CPU goes, if it is wanted."""
+        try:
+            document = read(self._capsule)
+        except CapsuleError as error:
+            return self._refused(Problem(f"The kernel cannot be read: {error}."))
+        vetting = vet(
+            document,
+            self._exercise,
+            self._case,
+            self._sizes,
+            self._capsule.out_idx,
+            self._capsule.pass_configs,
+            for_cpu=source is not None,
+        )
+        if vetting.refusal is not None or vetting.parameters is None:
+            return self._refused(_problem(vetting.refusal), self._requirements(document, vetting))
+        if source is not None:
+            try:
+                source.write_text(emit(document.func, self._symbol), encoding="utf-8")
+            except Unsupported as error:
+                return self._refused(Problem(str(error), error.line), self._requirements(document, vetting))
+        return {
+            "problem": None,
+            "race": None if vetting.failure is None else asdict(_problem(vetting.failure)),
+            "warnings": [asdict(_problem(warning)) for warning in vetting.warnings],
+            "requirements": self._requirements(document, vetting),
+            "parameters": list(vetting.parameters.names),
+            "digest": digest(document),
+            "source": None if source is None else str(source),
+            "symbol": self._symbol,
+        }
+
+    def _requirements(self, document: Document, vetting: Vetting) -> dict[str, dict[str, Any] | None]:
+        """By requirement: what is missing. None of a kernel with foreign parts, which nobody looks into."""
+        if vetting.refusal is not None and vetting.refusal.kind is Kind.NOT_ALLOWED:
+            return {}
+        kernel = Kernel(document.func)
+        return {requirement.id: _missing(requirement.check(kernel)) for requirement in self._exercise.requirements}
+
+    def _refused(
+        self, problem: Problem, requirements: dict[str, dict[str, Any] | None] | None = None
+    ) -> dict[str, Any]:
+        return {"problem": asdict(problem), "race": None, "warnings": [], "requirements": requirements or {}}
+
+
+def _problem(finding: Finding | None) -> Problem:
+    if finding is None:
+        return Problem("The kernel's parameters are not those of the exercise.")
+    return Problem(finding.message, finding.line)
+
+
+def _missing(message: str | None) -> dict[str, Any] | None:
+    return None if message is None else asdict(Problem(message))

@@ -1,0 +1,52 @@
+"""In a child: draws inputs and judges outputs. It holds seeds and references, and runs nobody's code but ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tlpuzzles.course import catalog
+from tlpuzzles.course.vocabulary import Case, Exercise, Sizes
+from tlpuzzles.verdict import judge as court
+from tlpuzzles.verdict.model import Verdict
+
+Emit = Callable[[dict[str, Any]], None]
+
+
+def judge(job: Mapping[str, Any], emit: Emit) -> None:
+    """Job: task ("draw" or "judge"), exercise, seed, folder, cases: a list of {"id", "sizes"}; to judge also outputs
+    (by case, one file or two) and dump (a folder or None). Emits "drawn" or "judged" for each case."""
+    exercise = catalog.find(job["exercise"])
+    cases = {case.id: case for case in exercise.cases}
+    for item in job["cases"]:
+        case, sizes = cases[item["id"]], item["sizes"]
+        if job["task"] == "draw":
+            emit(_draw(exercise, case, sizes, job))
+        elif case.id in job["outputs"]:
+            emit(_judge(exercise, case, sizes, job))
+
+
+def inputs_folder(folder: Path, case: Case) -> Path:
+    """Where a case's inputs are drawn to."""
+    return folder / f"{case.id}.inputs"
+
+
+def _draw(exercise: Exercise, case: Case, sizes: Sizes, job: Mapping[str, Any]) -> dict[str, Any]:
+    target = inputs_folder(Path(job["folder"]), case)
+    target.mkdir()
+    files = court.draw(exercise, case, sizes, job["seed"], target)
+    named = {tensor.name: str(file) for tensor, file in zip(exercise.inputs, files, strict=True)}
+    return {"kind": "drawn", "case": case.id, "files": named}
+
+
+def _judge(exercise: Exercise, case: Case, sizes: Sizes, job: Mapping[str, Any]) -> dict[str, Any]:
+    outputs = [Path(file) for file in job["outputs"][case.id]]
+    seed = job["seed"]
+    answer = court.judge(exercise, case, sizes, seed, *outputs)
+    files = [inputs_folder(Path(job["folder"]), case) / f"{tensor.name}.bin" for tensor in exercise.inputs]
+    changed = court.changed_inputs(exercise, case, sizes, seed, files)
+    message = {"kind": "judged", "case": case.id, "changed": changed, **answer.model_dump(mode="json")}
+    if job["dump"] is not None and (changed or answer.output.verdict is not Verdict.PASSED):
+        court.dump(Path(job["dump"]), exercise, case, sizes, seed, *outputs)
+    return message

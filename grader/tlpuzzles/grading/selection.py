@@ -1,0 +1,45 @@
+"""Which device a grading runs on."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from tlpuzzles.border.children import Warm
+from tlpuzzles.border.limits import Limits
+from tlpuzzles.device.cuda import devices
+from tlpuzzles.errors import UsageError
+from tlpuzzles.grading.cpu import Cpu, processor
+from tlpuzzles.grading.cuda import Cuda
+from tlpuzzles.grading.devices import GradingDevice
+from tlpuzzles.workspace.cache import cache_dir
+
+
+class DeviceChoice(str, Enum):
+    """What the user asks for."""
+
+    AUTO = "auto"
+    CPU = "cpu"
+    CUDA = "cuda"
+
+
+def select(choice: DeviceChoice, warm: Warm) -> GradingDevice:
+    """The device to grade on. Raises UsageError if a GPU was asked for and none can be used."""
+    if choice is DeviceChoice.CPU:
+        return _cpu()
+    found = devices.find()
+    if found.presence is not devices.Presence.PRESENT:
+        if choice is DeviceChoice.CUDA:
+            raise UsageError(f"No GPU can be used: {found.why}. Grade with --device cpu, or run `tlpuzzles doctor`.")
+        return _cpu()
+    report = warm.run("probe", {}, Limits(seconds=60, memory=None), sees_gpu=True)
+    answer = next(iter(report.of("probe")), None)
+    if answer is not None and answer["usable"]:
+        return Cuda(str(answer["name"]), str(answer["arch"]))
+    why = answer["why"] if answer is not None else f"asking for it failed: the process {report.end.value}"
+    if choice is DeviceChoice.CUDA:
+        raise UsageError(f"The GPU {found.gpus[0].name} cannot be used: {why}. Run `tlpuzzles doctor`.")
+    return _cpu()
+
+
+def _cpu() -> Cpu:
+    return Cpu(processor(), cache_dir())

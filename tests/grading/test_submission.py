@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tlpuzzles.grading.submission import NoSubmission, is_untouched, read, todos
+
+SKELETON = '''"""Add."""
+import tilelang
+
+
+def make(N):
+    # TODO 1: launch the blocks.
+    # TODO 2: add.
+    return None
+'''
+
+
+@pytest.mark.parametrize(
+    ("content", "says", "line"),
+    [
+        (b"", "empty", None),
+        (b" \n\t\n", "empty", None),
+        (b"x = 1\ny = '\xff'\n", "not UTF-8", 2),
+        (b"def f(:\n", "invalid syntax", 1),
+        (b"x = 1\nif x:\n", "expected an indented block", 2),
+        (b"x = 1\0", "NUL", None),
+        (b"\x7fELF" + bytes(range(128, 256)), "not UTF-8", 1),
+        (b"#" * (2 << 20), "2 MiB long", None),
+        (b"x = " + b"(" * 5000 + b")" * 5000, "cannot read the file", None),
+    ],
+)
+def test_a_file_that_is_no_python_is_a_problem_with_a_line(
+    tmp_path: Path, content: bytes, says: str, line: int
+) -> None:
+    file = tmp_path / "a.py"
+    file.write_bytes(content)
+    problem = read(file).problem
+    assert problem is not None
+    assert says in problem.message
+    if line is not None:
+        assert problem.line == line
+
+
+def test_a_byte_order_mark_is_no_problem(tmp_path: Path) -> None:
+    file = tmp_path / "a.py"
+    file.write_bytes(b"\xef\xbb\xbfx = 1\n")
+    assert read(file).problem is None
+
+
+def test_no_file_is_a_wrong_use(tmp_path: Path) -> None:
+    with pytest.raises(NoSubmission, match="There is no file"):
+        read(tmp_path / "missing.py")
+    with pytest.raises(NoSubmission, match="is a folder"):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "untouched"),
+    [
+        (SKELETON, True),
+        (SKELETON.replace("# TODO 1: launch the blocks.\n", "\n"), True),
+        (SKELETON.replace("\n\n\n", "\n\n"), True),
+        (SKELETON.replace("None", "N"), False),
+        (SKELETON + "x = 1\n", False),
+    ],
+)
+def test_only_comments_and_layout_leave_a_skeleton_untouched(text: str, untouched: bool) -> None:
+    assert is_untouched(text, SKELETON) is untouched
+
+
+def test_todos_are_listed_with_their_lines() -> None:
+    assert [(todo.line, todo.text) for todo in todos(SKELETON)] == [
+        (6, "TODO 1: launch the blocks."),
+        (7, "TODO 2: add."),
+    ]
