@@ -1,0 +1,66 @@
+"""The command line: the table of commands, and how every command ends.
+
+Only the standard library is imported before it is known which command is asked for, and then only that command: what
+merely prints something answers at once, and Ctrl-C is quiet from the first moment on.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from tlpuzzles.errors import UsageError
+
+# ExitStatus of verdict.model, which costs pydantic's import.
+WRONG_USAGE = 2
+INTERRUPTED = 130
+
+@dataclass(frozen=True)
+class Command:
+    """A row of the table of commands."""
+
+    name: str
+    target: str
+    """Where its function is: "package.module:function"."""
+    summary: str
+    """Its line in `tlpuzzles --help`."""
+
+    def load(self) -> Callable[..., Any]:
+        from importlib import import_module
+
+        module, _, function = self.target.partition(":")
+        loaded: Callable[..., Any] = getattr(import_module(module), function)
+        return loaded
+
+
+COMMANDS = (
+    Command("init", "tlpuzzles.commands.init:init", "Copy the exercises into a folder of yours."),
+    Command("list", "tlpuzzles.commands.list:list_exercises", "List the exercises."),
+    Command("show", "tlpuzzles.commands.show:show", "Read the lesson of an exercise."),
+    Command("hint", "tlpuzzles.commands.hint:hint", "Get a hint; each level tells more than the last."),
+    Command("grade", "tlpuzzles.commands.grade:grade", "Check a kernel: what is right, what is wrong, and why."),
+    Command("doctor", "tlpuzzles.commands.doctor:doctor", "Check the installation, the GPU and the compilers."),
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Runs one command and exits with its status. `arguments`: those of the process, if not given."""
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that knows no arrows still shows the lesson
+    try:
+        from tlpuzzles.commands.application import run
+
+        run(COMMANDS, arguments)
+    except UsageError as error:
+        from tlpuzzles.commands.output import print_error
+
+        print_error(str(error))
+        sys.exit(WRONG_USAGE)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    sys.exit(0)

@@ -1,0 +1,67 @@
+"""The typer application, made of the table of commands and of the arguments it is to answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+import typer.main
+
+if TYPE_CHECKING:
+    from tlpuzzles.cli import Command
+
+ABOUT = """Graded exercises that teach GPU kernels in TileLang.
+
+\b
+Start here:
+  tlpuzzles init       copies the exercises into ./exercises
+  tlpuzzles show 1     the first lesson
+  tlpuzzles grade 1    checks what you wrote
+
+An exercise is named by its number (1), its name (vector_add) or the start of its name (vec).
+
+No GPU is needed: without one, kernels run on the CPU, and the report says what a CPU cannot show.
+
+\b
+Exit status: 0 passed, 1 failed or not started, 2 wrong usage,
+3 undecided or our own error, 130 interrupted.
+"""
+
+
+def run(commands: Sequence[Command], arguments: Sequence[str]) -> None:
+    """Runs the command that the arguments name. Ends in SystemExit; errors of a command come through as they are."""
+    typer.main.get_command(_application(commands, arguments))(list(arguments), prog_name="tlpuzzles")
+
+
+def _application(commands: Sequence[Command], arguments: Sequence[str]) -> typer.Typer:
+    # Plain help: rich's takes 0.15 s more and, in some releases of typer, imports pydantic.
+    app = typer.Typer(rich_markup_mode=None, add_completion=False)
+    app.callback(invoke_without_command=True, help=ABOUT)(_top)
+    named = next((argument for argument in arguments if not argument.startswith("-")), None)
+    for command in commands:
+        function = command.load() if command.name == named else _not_named
+        app.command(command.name, short_help=command.summary)(function)
+    return app
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(f"tlpuzzles {version('tlpuzzles')}")
+        raise typer.Exit
+
+
+def _top(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def _not_named() -> None:
+    """Stands for the commands that the arguments do not name: they are only listed, and so need not be imported."""

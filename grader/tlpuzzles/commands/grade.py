@@ -1,0 +1,196 @@
+"""`tlpuzzles grade`."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn, Optional
+
+import typer
+
+from tlpuzzles.border.children import Warm
+from tlpuzzles.commands.output import console
+from tlpuzzles.course import catalog
+from tlpuzzles.course.vocabulary import Exercise
+from tlpuzzles.errors import UsageError
+from tlpuzzles.grading.choices import DeviceChoice, Portability
+from tlpuzzles.workspace.folders import Workspace, current_folder, find_workspace, shipped, workspace_root
+from tlpuzzles.workspace.marker import MARKER, read_marker
+
+if TYPE_CHECKING:
+    from tlpuzzles.grading.grader import Step
+    from tlpuzzles.report.progress import Steps
+    from tlpuzzles.verdict.model import Result, Results
+
+
+def grade(
+    name: Annotated[
+        Optional[str],  # noqa: UP045 - typer evaluates it on Python 3.10
+        typer.Argument(metavar="N", show_default=False, help="The exercise: number, name or start of its name."),
+    ] = None,
+    file: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Argument(metavar="FILE", show_default=False, help="The file to grade; your workspace's if left out."),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Grade every exercise of the workspace.")] = False,
+    device: Annotated[DeviceChoice, typer.Option(help="Where the kernel runs; auto takes a GPU if there is one.")] = (
+        DeviceChoice.AUTO
+    ),
+    case: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="NAME", help="Grade this case alone."),
+    ] = None,
+    seed: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(metavar="S", min=0, help="Draw the same problems as an earlier grading."),
+    ] = None,
+    dump: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(metavar="DIR", help="Leave inputs, expected and found outputs of failing cases there (.pt)."),
+    ] = None,
+    portability: Annotated[
+        Portability, typer.Option(help="Other GPUs: check lowers the kernel for each, full also runs nvcc.")
+    ] = Portability.CHECK,
+    as_json: Annotated[bool, typer.Option("--json", help="Write one JSON document and nothing else.")] = False,
+) -> None:
+    """Check a kernel: what is right, what is wrong and why.
+
+    The problems are drawn anew each time, so a kernel must be right for all sizes that its contract allows. A failed
+    case says how to draw it again: --case NAME --seed S.
+
+    \b
+    Examples:
+      tlpuzzles grade 6
+      tlpuzzles grade 6 mine.py --device cpu
+      tlpuzzles grade 6 --case causal-ragged --seed 4711
+      tlpuzzles grade --all --json > results.json
+
+    \b
+    Exit status: 0 passed, 1 failed or not started, 2 wrong usage,
+    3 undecided or our own error, 130 interrupted.
+    """
+    if every:
+        if name is not None or case is not None:
+            raise UsageError("--all grades every exercise: name neither an exercise nor a case with it.")
+        workspace = find_workspace(current_folder())
+        jobs = [(exercise, workspace.file(exercise)) for exercise in catalog.exercises()]
+    else:
+        jobs = [_job(name, file)]
+    signal.signal(signal.SIGTERM, _stop)
+    with ExitStack() as stack:
+        scratch = Path(
+            stack.enter_context(tempfile.TemporaryDirectory(prefix="tlpuzzles-", ignore_cleanup_errors=True))
+        )
+        # Started before the rest is imported: it takes seconds to be ready.
+        warm = stack.enter_context(Warm(scratch))
+        from tlpuzzles.grading.grader import Grader, Options
+        from tlpuzzles.grading.plan import new_seed
+        from tlpuzzles.grading.selection import select
+        from tlpuzzles.report.progress import progress
+        from tlpuzzles.verdict.model import exit_status
+
+        options = Options(
+            seed=new_seed() if seed is None else seed,
+            only=case,
+            dump=None if dump is None else _dump_folder(dump),
+            portability=portability,
+            class_arch=_class_arch(jobs[0][1]),
+        )
+        chosen = select(device, warm)
+        grader = Grader(warm, scratch, chosen)
+        results: list[Result] = []
+        for exercise, path in jobs:
+            skeleton = shipped(exercise).file(exercise).read_text(encoding="utf-8")
+            title = f"Exercise {exercise.number}  {exercise.title}"
+            with progress(console(stderr=True), title, wanted=not as_json) as steps:
+                grader.progress = _Display(steps).show
+                results.append(grader.grade(exercise, path, skeleton, options))
+            if not as_json:
+                _print(results[-1], exercise)
+    if as_json:
+        _write_json(results, every)
+    elif every:
+        _print_summary(results)
+    raise typer.Exit(exit_status(*(result.verdict for result in results)))
+
+
+class _Display:
+    """Tells a display of steps what a grading says it is doing."""
+
+    def __init__(self, steps: Steps) -> None:
+        self._steps = steps
+        self._now: Step | None = None
+
+    def show(self, step: Step, note: str) -> None:
+        if step is not self._now:
+            self._now = step
+            self._steps.step(step.value)
+        if note:
+            self._steps.advance(note)
+
+
+def _stop(*_: object) -> NoReturn:
+    sys.exit(128 + signal.SIGTERM)
+
+
+def _job(name: str | None, file: Path | None) -> tuple[Exercise, Path]:
+    if name is None:
+        raise UsageError("Which exercise? Name one, as in `tlpuzzles grade 1`, or give --all.")
+    exercise = catalog.find(name)
+    if file is not None:
+        return exercise, file
+    workspace: Workspace = find_workspace(current_folder())
+    return exercise, workspace.file(exercise)
+
+
+def _class_arch(file: Path) -> str | None:
+    """The GPU that the course.toml around the file names: of the first one found, from the file or from here."""
+    for start in (file.resolve().parent, current_folder()):
+        root = workspace_root(start)
+        if root is not None:
+            return read_marker(root / MARKER).arch
+    return None
+
+
+def _dump_folder(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"--dump: the folder {folder} cannot be made: {error.strerror}.") from None
+    return folder.resolve()
+
+
+def _print(result: Result, exercise: Exercise) -> None:
+    from tlpuzzles.report import terminal
+
+    after = [other for other in catalog.exercises() if other.number > exercise.number]
+    following = (after[0].number, after[0].title) if after else None
+    terminal.show(result, console(), title=exercise.title, following=following)
+
+
+def _print_summary(results: list[Result]) -> None:
+    from tlpuzzles.report.summary import show_all
+
+    show_all(_together(results), console(), titles={e.number: e.title for e in catalog.exercises()})
+
+
+def _write_json(results: list[Result], every: bool) -> None:
+    document = _together(results).document() if every else results[0].document()
+    # Escaped: what a learner's file printed may hold what the terminal's encoding cannot.
+    sys.stdout.write(json.dumps(document, indent=2) + "\n")
+
+
+def _together(results: list[Result]) -> Results:
+    from tlpuzzles.verdict.model import Points, Results
+
+    parts = [result.points for result in results]
+    total = Points(
+        earned=sum(p.earned for p in parts),
+        possible=sum(p.possible for p in parts),
+        not_graded=sum(p.not_graded for p in parts),
+    )
+    return Results(exercises=tuple(results), points=total)

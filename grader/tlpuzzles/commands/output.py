@@ -1,0 +1,43 @@
+"""How commands print: with rich on a terminal, as plain lines into a pipe or file."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def on_terminal() -> bool:
+    """Whether standard output is looked at by a person. Asks before rich is imported, which takes its time."""
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console that colours nothing by guess: numbers and paths in our sentences stay as they are."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False)
+
+
+def print_error(message: str) -> None:
+    """Prints an error to standard error, for a person."""
+    from rich.text import Text
+
+    # Not wrapped when piped: a path that is broken over two lines cannot be found by a program.
+    out = console(stderr=True)
+    out.print(Text.assemble(("Error: ", "bold red"), message), soft_wrap=not out.is_terminal)
+
+
+def print_markdown(text: str) -> None:
+    """Prints a lesson or a hint: rendered on a terminal, else as it was written."""
+    if not on_terminal():
+        import typer
+
+        typer.echo(text.rstrip())
+        return
+    from rich.markdown import Markdown
+
+    console().print(Markdown(text, code_theme="ansi_dark"))

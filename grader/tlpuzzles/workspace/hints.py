@@ -1,0 +1,34 @@
+"""hints.md: the hints of an exercise, one section a level."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tlpuzzles.errors import UsageError
+
+_LEVEL = re.compile(r"^## Level (\d+)[^\n]*$", re.MULTILINE)
+
+
+def read_text(path: Path) -> str:
+    """A lesson or the hints of an exercise. Raises UsageError if it cannot be read."""
+    try:
+        return path.read_text("utf-8")
+    except FileNotFoundError:
+        raise UsageError(f"{path} is missing. `tlpuzzles init` puts back what is missing in a workspace.") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{path} is not UTF-8 text.") from None
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}.") from None
+
+
+def split_hints(text: str) -> tuple[str, ...]:
+    """The hints under the headings "## Level 1", "## Level 2", ..., without those headings.
+
+    Raises ValueError if the levels are not numbered 1, 2, 3, ...
+    """
+    parts = _LEVEL.split(text)[1:]
+    levels = [int(level) for level in parts[::2]]
+    if levels != list(range(1, len(levels) + 1)):
+        raise ValueError(f"the hints are numbered {levels}")
+    return tuple(hint.strip() for hint in parts[1::2])

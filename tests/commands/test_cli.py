@@ -1,0 +1,136 @@
+"""The command line as a whole: help, speed, errors, exit statuses."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from tests.commands.running import run, run_on_terminal, run_process
+from tlpuzzles.cli import COMMANDS, INTERRUPTED, WRONG_USAGE
+from tlpuzzles.verdict.model import ExitStatus
+
+PROMPT = (("list",), ("hint", "1"), ("show", "1"), ("--help",), ("init", "--help"))
+"""Commands that must answer at once."""
+
+
+def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in ((), ("--help",)):
+        shown = run(capsys, *arguments)
+        assert shown.status == 0
+        for command in COMMANDS:
+            assert f"  {command.name} " in shown.out
+            assert command.summary in shown.out
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_help_of_a_command_has_examples(capsys: pytest.CaptureFixture[str], command: object) -> None:
+    name = command.name  # type: ignore[attr-defined]
+    shown = run(capsys, name, "--help")
+    assert shown.status == 0
+    assert f"\n    tlpuzzles {name}" in shown.out
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "--version").out == f"tlpuzzles {version('tlpuzzles')}\n"
+
+
+@pytest.mark.parametrize("arguments", PROMPT, ids=" ".join)
+def test_prompt_commands_import_nothing_heavy(workspace: Path, arguments: tuple[str, ...]) -> None:
+    code = (
+        "import sys\n"
+        "from tlpuzzles.cli import main\n"
+        "try: main(sys.argv[1:])\n"
+        "finally: print([name for name in ('torch', 'tilelang', 'numpy', 'pydantic') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_grade_imports_torch_and_tilelang_in_its_children_only(workspace: Path) -> None:
+    code = "import sys, tlpuzzles.commands.grade; print([n for n in ('torch', 'tilelang') if n in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("arguments", PROMPT, ids=" ".join)
+def test_prompt_commands_are_prompt(workspace: Path, arguments: tuple[str, ...]) -> None:
+    def seconds() -> float:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        run_process(*arguments, cwd=workspace)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    # Meant is 0.3 s on the clock. On a machine that runs other tests meanwhile, only time on a core says something.
+    assert min(seconds() for _ in range(3)) < 0.6
+
+
+def test_a_mistake_of_the_user_is_a_sentence_on_stderr(workspace: Path) -> None:
+    ran = run_process("show", "nonsense", cwd=workspace)
+    assert ran.status == 2
+    assert ran.out == ""
+    assert ran.err.startswith('Error: There is no exercise "nonsense".')
+    assert "  1  vector_add\n" in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_a_path_in_an_error_is_not_broken_over_lines(workspace: Path) -> None:
+    missing = workspace / ("deep " * 20).strip()
+    missing.mkdir()
+    (missing / "course.toml").write_text("[class]\narch = 'sm_1'\n")
+    (missing / "01_vector_add").mkdir()
+    ran = run_process("show", "1", cwd=missing)
+    assert ran.status == 2
+    assert str(missing / "01_vector_add" / "lesson.md") in ran.err
+
+
+def test_wrong_arguments_exit_with_2(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (("nonsense",), ("show",), ("hint", "1", "--level", "first"), ("list", "too much")):
+        ran = run(capsys, *arguments)
+        assert ran.status == 2, arguments
+        assert ran.err
+
+
+def test_exit_statuses_are_those_of_the_result_model() -> None:
+    assert (WRONG_USAGE, INTERRUPTED) == (ExitStatus.USAGE, ExitStatus.INTERRUPTED)
+
+
+def test_ctrl_c_is_silent_and_exits_with_130(workspace: Path) -> None:
+    (workspace / "torch.py").write_text("import time; time.sleep(30)")
+    environment = {**os.environ, "PYTHONPATH": str(workspace)}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tlpuzzles", "doctor"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    time.sleep(1.5)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert (process.returncode, out, err) == (130, b"", b"")
+
+
+def test_a_reader_that_stops_early_is_no_error(workspace: Path) -> None:
+    done = subprocess.run(
+        f"'{sys.executable}' -m tlpuzzles list | true", shell=True, capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+
+
+def test_colours_on_a_terminal_only(workspace: Path) -> None:
+    assert "\x1b[" in run_on_terminal("list", cwd=workspace)
+    for arguments in (("list",), ("show", "1"), ("hint", "1"), ("show", "9")):
+        ran = run_process(*arguments, cwd=workspace)
+        assert "\x1b" not in ran.out + ran.err
+
+
+def test_a_stream_without_unicode_still_shows_the_lesson(workspace: Path) -> None:
+    (workspace / "01_vector_add" / "lesson.md").write_text("A → B\n")
+    ran = run_process("show", "1", cwd=workspace, PYTHONIOENCODING="ascii")
+    assert (ran.status, ran.err) == (0, "")
+    assert ran.out.startswith("A ")
