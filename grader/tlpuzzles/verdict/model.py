@@ -6,9 +6,10 @@ Reports render it; nothing here knows a report, a device or an exercise.
 from __future__ import annotations
 
 from enum import Enum, IntEnum
-from typing import Literal
+from math import isfinite, isnan
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, model_validator
 
 SCHEMA_VERSION: Literal[1] = 1
 
@@ -48,6 +49,16 @@ class ExitStatus(IntEnum):
     INTERRUPTED = 130
 
 
+def _json_number(value: float) -> float | str:
+    if isfinite(value):
+        return value
+    return "NaN" if isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+Number = Annotated[float, PlainSerializer(_json_number, when_used="json")]
+"""A float that JSON spells as the string "NaN", "Infinity" or "-Infinity" where it is none of JSON's numbers."""
+
+
 class _Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -73,9 +84,12 @@ class Detail(_Model):
     """Identifier of the exercise's mistake that the output equals."""
     region: str | None = None
     """Where the output is wrong: "last column", "above the diagonal"."""
+    axes: tuple[str, ...] | None = None
+    """Names of the output's axes in the exercise's contract, e.g. ("M", "N"); with `first_wrong`."""
     first_wrong: tuple[int, ...] | None = None
-    expected: float | None = None
-    found: float | None = None
+    """Index of the first wrong element, row by row; `expected` and `found` are its values."""
+    expected: Number | None = None
+    found: Number | None = None
     error: float | None = None
     """Relative Frobenius error against the float64 reference; null if not finite."""
     location: Location | None = None
@@ -95,6 +109,9 @@ class Check(_Model):
     message: str = ""
     """Why, in the learner's words; empty only for a passed check."""
     detail: Detail | None = None
+    graded: bool = True
+    """Whether it counts. A failed check that does not count is a warning: "does not compile for a GPU that nobody here
+    has"."""
 
     @model_validator(mode="after")
     def _says_why(self) -> Check:
@@ -158,7 +175,7 @@ class Environment(_Model):
 class Result(_Model):
     """The grading of one exercise."""
 
-    schema_version: Literal[1] = Field(SCHEMA_VERSION, serialization_alias="schema")
+    schema_version: Literal[1] = Field(default=SCHEMA_VERSION, serialization_alias="schema")
     exercise: ExerciseName
     file: str
     """The graded file, as the user named it."""
@@ -181,7 +198,7 @@ class Result(_Model):
 class Results(_Model):
     """The gradings of `grade --all`."""
 
-    schema_version: Literal[1] = Field(SCHEMA_VERSION, serialization_alias="schema")
+    schema_version: Literal[1] = Field(default=SCHEMA_VERSION, serialization_alias="schema")
     exercises: tuple[Result, ...]
     points: Points
 

@@ -1,0 +1,74 @@
+"""Setting text into the columns of a terminal, where rich has no block for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+WIDEST = 100
+"""Columns that a report uses at most: longer lines are hard to read."""
+
+
+class Page:
+    """A console that is written to line by line, each line already as wide as it shall be."""
+
+    def __init__(self, console: Console, ellipsis: str) -> None:
+        self.console = console
+        self.width = min(console.width, WIDEST)
+        self.ellipsis = ellipsis
+
+    def blank(self) -> None:
+        self.console.print()
+
+    def line(self, *parts: str | Text | tuple[str, str]) -> None:
+        """One line as it is: a terminal that is too narrow breaks it, and copying still gives one line."""
+        self.console.print(Text.assemble(*parts), soft_wrap=True)
+
+    def cut(self, *parts: str | Text | tuple[str, str]) -> None:
+        """One line, its end left out where there is no room."""
+        text = Text.assemble(*parts)
+        if text.cell_len > self.width:
+            text.truncate(self.width - cell_len(self.ellipsis))
+            text.rstrip()
+            text.append(self.ellipsis)
+        self.line(text)
+
+    def paragraph(self, text: str | Text, *, lead: str | Text = "", style: str = "") -> None:
+        """Wrapped between words; `lead` stands before the first line, and the others are indented by its width."""
+        text = Text(text, style=style) if isinstance(text, str) else text
+        lead = Text(lead) if isinstance(lead, str) else lead
+        indent = lead.cell_len
+        for line in self._wrapped(text, max(self.width - indent, 16)):
+            self.line(lead, line)
+            lead = Text(" " * indent)
+
+    def _wrapped(self, text: Text, width: int) -> Iterator[Text]:
+        for part in text.split("\n", allow_blank=True):
+            lines = part.wrap(self.console, width)
+            for line in lines:
+                line.rstrip()
+                yield line
+            if not lines:
+                yield Text()
+
+    def flow(self, items: Iterable[Text], *, lead: str | Text, separator: Text) -> None:
+        """Items one behind the other, broken into lines between items only; `lead` as in a paragraph."""
+        row = Text(lead) if isinstance(lead, str) else lead
+        indent = row.cell_len
+        is_empty = True
+        for item in items:
+            if not is_empty and row.cell_len + separator.cell_len + item.cell_len > self.width:
+                self.line(row)
+                row, is_empty = Text(" " * indent), True
+            row = Text.assemble(row, "" if is_empty else separator, item)
+            is_empty = False
+        self.line(row)
+
+    def pairs(self, rows: Sequence[tuple[str, Text]], *, indent: int) -> None:
+        """Names and values in two columns, values wrapped."""
+        widest = max((cell_len(name) for name, _ in rows), default=0)
+        for name, value in rows:
+            self.paragraph(value, lead=Text.assemble(" " * indent, (name.ljust(widest + 2), "dim")))

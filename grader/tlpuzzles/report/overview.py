@@ -1,0 +1,159 @@
+"""Every check of a grading in a line or less: what passed compactly, what failed one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from tlpuzzles.report.layout import Page
+from tlpuzzles.report.marks import STYLES, WARNING, Marks, kind_of
+from tlpuzzles.verdict.model import Check, Kind, Result, Verdict
+
+GROUPS = {
+    Kind.BUILD: "Build",
+    Kind.REQUIREMENT: "Asked for",
+    Kind.CORRECTNESS: "Results",
+    Kind.FUNCTION: "Functions",
+    Kind.TUNING: "Tuning",
+    Kind.OUTPUT: "Output",
+    Kind.ORDER: "Any order",
+    Kind.PORTABILITY: "GPUs",
+    Kind.SPEED: "Speed",
+}
+"""In the order of the report."""
+
+HEADING = 11
+"""Columns of a group's name."""
+
+NARROW = 76
+"""A page of fewer columns has the groups' names on lines of their own."""
+
+MANY = 3
+"""So many checks that fail for the same reason are put together."""
+
+
+def in_order(checks: Iterable[Check]) -> list[Check]:
+    """The checks in the order of the report."""
+    order = list(GROUPS)
+    return sorted(checks, key=lambda check: order.index(check.kind))
+
+
+def leading(result: Result) -> Check | None:
+    """The check to explain in full: the first that failed or met our error, else the first that stayed open."""
+    checks = in_order(result.checks)
+    for wanted in ((Verdict.FAILED, Verdict.ERROR), (Verdict.INCONCLUSIVE,)):
+        for check in checks:
+            if check.verdict in wanted:
+                return check
+    return None
+
+
+def overview(checks: Iterable[Check], page: Page, marks: Marks, subject: Check | None) -> None:
+    """Prints the checks by kind. `subject` is the one that is explained elsewhere."""
+    for kind, group in groupby(in_order(checks), key=lambda check: check.kind):
+        _Group(kind, list(group), page, marks, subject).show()
+
+
+class _Group:
+    def __init__(self, kind: Kind, checks: Sequence[Check], page: Page, marks: Marks, subject: Check | None) -> None:
+        self.kind = kind
+        self.page = page
+        self.marks = marks
+        self.subject = subject
+        self.passed = [check for check in checks if kind_of(check) == Verdict.PASSED.value]
+        self.skipped = [check for check in checks if check.verdict is Verdict.SKIPPED]
+        self.told = [check for check in checks if check not in self.passed and check not in self.skipped]
+        self.checks = checks
+        self.heading = self._heading()
+
+    def show(self) -> None:
+        if self.kind is Kind.PORTABILITY:
+            self._one_by_one(self.checks)
+            return
+        if self.passed and self.told:
+            count = f"{len(self.passed)} of {len(self.passed) + len(self.told)}"
+            self.page.line(self._lead(), (count, "dim"))
+        if self.passed:
+            sign = Text.assemble((self.marks.by_verdict["passed"], STYLES["passed"]), " ") if self.told else Text()
+            self.page.flow(self._titles(self.passed), lead=self._lead() + sign, separator=self._separator())
+        alike = self._alike()
+        if self.told:
+            self._one_by_one([check for check in self.told if check not in alike])
+        self._for_the_same_reason(alike)
+        for message, skipped in groupby(self.skipped, key=lambda check: check.message):
+            self._not_run(message, list(skipped))
+
+    def _alike(self) -> list[Check]:
+        """Checks that say the same as the one explained, if they are many."""
+        if self.subject is None:
+            return []
+        same = [c for c in self.told if c is not self.subject and c.message == self.subject.message]
+        return same if len(same) >= MANY and len(same) < len(self.told) else []
+
+    def _for_the_same_reason(self, checks: Sequence[Check]) -> None:
+        if not checks:
+            return
+        kind = kind_of(checks[0])
+        titles = self._titles(checks)
+        titles[-1] = titles[-1] + Text(": for the same reason", style="dim")
+        lead = Text.assemble(self._lead(), (self.marks.by_verdict[kind], STYLES[kind]), " ")
+        self.page.flow(titles, lead=lead, separator=self._separator())
+
+    def _heading(self) -> Text:
+        order = ("error", "failed", "inconclusive", WARNING, "passed", "skipped")
+        worst = min((kind_of(check) for check in self.checks), key=order.index)
+        sign = self.marks.by_verdict[worst]
+        text = Text.assemble("  ", (sign, STYLES[worst]), " ", (GROUPS[self.kind], "bold"))
+        if self.page.width >= NARROW:
+            text.append(" " * (HEADING - len(GROUPS[self.kind])))
+            return text
+        self.page.line(text)
+        return Text("    ")
+
+    def _lead(self) -> Text:
+        """The heading, once; then as many blanks."""
+        lead, self.heading = self.heading, Text(" " * self.heading.cell_len)
+        return lead
+
+    def _separator(self) -> Text:
+        return Text(f" {self.marks.separator} ", style="dim")
+
+    def _titles(self, checks: Iterable[Check]) -> list[Text]:
+        return [Text(self.marks.clean(check.title)) for check in checks]
+
+    def _one_by_one(self, checks: Sequence[Check]) -> None:
+        titles = [self.marks.clean(check.title) for check in checks]
+        # One long title must not push all messages out of sight.
+        widest = min(max(cell_len(title) for title in titles), 2 * self.page.width // 5)
+        for check, title in zip(checks, titles, strict=True):
+            kind = kind_of(check)
+            first = Text.assemble(
+                self._lead(), (self.marks.by_verdict[kind], STYLES[kind]), " ", title.ljust(widest), "  "
+            )
+            if kind == WARNING:
+                # In full, for nothing else says what to do about it.
+                self.page.paragraph(self.marks.clean(check.message), lead=first)
+            else:
+                self.page.cut(first, (self._says(check), "dim"))
+
+    def _says(self, check: Check) -> str:
+        if check.verdict is Verdict.PASSED:
+            return "compiles" if self.kind is Kind.PORTABILITY else ""
+        if check is self.subject:
+            return "explained below"
+        if self.subject is not None and check.message == self.subject.message:
+            return "for the same reason"
+        return self.marks.phrase(check.message)
+
+    def _not_run(self, message: str, checks: Sequence[Check]) -> None:
+        lead = self._lead()
+        if len(self.skipped) < len(self.checks):
+            # Some of the group ran, so it must be said which did not.
+            sign = self.marks.by_verdict["skipped"]
+            titles = f" {self.marks.separator} ".join(title.plain for title in self._titles(checks))
+            self.page.paragraph(f"{titles}: {self.marks.clean(message)}", lead=lead + Text(f"{sign} "), style="dim")
+        else:
+            self.page.paragraph(self.marks.clean(message), lead=lead, style="dim")

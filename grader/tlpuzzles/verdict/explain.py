@@ -1,0 +1,208 @@
+"""Says in a learner's words where and how an output is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from tlpuzzles.course.vocabulary import Mistake, TensorSpec, Tolerance
+from tlpuzzles.verdict.compare import Comparison, Measures, Outcome
+from tlpuzzles.verdict.model import Detail
+from tlpuzzles.verdict.regions import Region, Shape, region
+from tlpuzzles.verdict.symptoms import How, is_imprecise, symptom
+
+if TYPE_CHECKING:
+    import torch
+
+RAGGED = "That is what full tiles leave over: check how the last, incomplete tile is read, masked and written."
+LATER = "Only the beginning is right: check the indices that should change from block to block."
+RACE = "Scattered errors often come from threads or blocks that write one element, or read it before it is there."
+IMPRECISE = "Sums must be kept in float32 until the result is written, and no small term may be left out of them."
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An output that does not agree with its reference, and what both are called."""
+
+    output: TensorSpec
+    dtype: str
+    found: torch.Tensor
+    expected: torch.Tensor
+    """float64."""
+    comparison: Comparison
+    tolerance: Tolerance
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A message, and the fields of `Detail` that it is based on."""
+
+    message: str
+    detail: Detail
+
+
+def explain(answer: Answer, named: Callable[[], Mistake | None]) -> Explanation:
+    """Explains a wrong output. `named` finds the known mistake that it equals; it is asked only if that can be."""
+    outcome = answer.comparison.outcome
+    if outcome is Outcome.SHAPE:
+        return Explanation(_shapes(answer), Detail())
+    if outcome is Outcome.DTYPE:
+        found = str(answer.found.dtype).removeprefix("torch.")
+        return Explanation(f"{answer.output.name} has dtype {found}; expected {answer.dtype}.", Detail())
+    if bool(_unwritten(answer).any()):
+        return _explained(answer, *_never_written(answer))
+    if (mistake := named()) is not None:
+        message = f"Your output equals {mistake.says}. Hint {mistake.hint} is about this."
+        where = region(_wrong(answer), answer.output.shape)
+        return _explained(answer, message, where, mistake)
+    if outcome is Outcome.NOT_FINITE:
+        return _explained(answer, *_not_finite(answer))
+    return _explained(answer, *_too_far(answer))
+
+
+def _shapes(answer: Answer) -> str:
+    found, expected = tuple(answer.found.shape), tuple(answer.expected.shape)
+    return f"{answer.output.name} has shape {found}; expected {expected}, that is ({', '.join(answer.output.shape)})."
+
+
+def _wrong(answer: Answer) -> torch.Tensor:
+    assert answer.comparison.wrong is not None
+    return answer.comparison.wrong
+
+
+def _unwritten(answer: Answer) -> torch.Tensor:
+    assert answer.comparison.unwritten is not None
+    return answer.comparison.unwritten
+
+
+def _explained(answer: Answer, message: str, where: Region | None, mistake: Mistake | None = None) -> Explanation:
+    wrong = _wrong(answer)
+    place = wrong if bool(wrong.any()) else _worst(answer)
+    first = tuple(place.nonzero()[0].tolist())
+    error = _error(answer.comparison)
+    detail = Detail(
+        mistake=mistake.id if mistake else None,
+        hint=mistake.hint if mistake else None,
+        region=where.words if where else None,
+        axes=answer.output.shape,
+        first_wrong=first,
+        expected=float(answer.expected[first]),
+        found=float(answer.found[first]),
+        error=error,
+    )
+    return Explanation(message, detail)
+
+
+def _error(comparison: Comparison) -> float | None:
+    if comparison.outcome is not Outcome.TOO_FAR or comparison.measures is None:
+        return None
+    error = comparison.measures.frobenius
+    return error if isfinite(error) else None
+
+
+def _worst(answer: Answer) -> torch.Tensor:
+    """A mask of the element that is furthest off, for outputs in which none is wrong by itself."""
+    error = (answer.found.double() - answer.expected).abs()
+    return error == error.max()
+
+
+def _never_written(answer: Answer) -> tuple[str, Region]:
+    unwritten, name = _unwritten(answer), answer.output.name
+    where = _region(unwritten, answer)
+    if where.shape is Shape.EVERYTHING:
+        return f"{name} was never written: the kernel ends without storing a result in it.", where
+    count = f"{where.elements} of the {where.total} elements of {name} were"
+    if where.elements == 1:
+        count = f"One of the {where.total} elements of {name} was"
+    others = _wrong(answer) & ~unwritten
+    rest = f"{int(others.sum())} others are wrong." if bool(others.any()) else "The others are right."
+    advice = f" {RAGGED}" if where.ragged else ""
+    return f"{count} never written: {where.words}. {rest}{advice}", where
+
+
+def _not_finite(answer: Answer) -> tuple[str, Region]:
+    found, name = answer.found, answer.output.name
+    bad = _wrong(answer) & ~found.isfinite()
+    if not bool(bad.any()):
+        where = _region(_wrong(answer), answer)
+        return f"{name} is finite in {where.words}, where it should not be.", where
+    kind = "NaN" if bool(found[bad].isnan().any()) else "infinite"
+    if kind == "NaN" and bool(found[bad].isinf().any()):
+        kind = "NaN or infinite"
+    where = _region(bad, answer)
+    advice = f" {RAGGED}" if where.ragged else ""
+    if kind != "NaN":
+        advice = advice or f" The largest {answer.dtype} is {_largest(answer.dtype)}: is something left unscaled?"
+    if where.shape is Shape.EVERYTHING:
+        return f"{name} is {kind} everywhere.{advice}", where
+    others = int((_wrong(answer) & ~bad).sum())
+    rest = f"{others} other elements are wrong." if others else "The rest is right."
+    return f"{name} is {kind} in {where.words}. {rest}{advice}", where
+
+
+def _largest(dtype: str) -> str:
+    return {"float16": "65504"}.get(dtype, "3.4e38")
+
+
+def _too_far(answer: Answer) -> tuple[str, Region | None]:
+    measures, limits = answer.comparison.measures, answer.comparison.limits
+    assert measures is not None
+    assert limits is not None
+    wrong = _wrong(answer)
+    where = region(wrong, answer.output.shape)
+    if where is None:
+        return _imprecise(answer, measures, limits), None
+    sign = symptom(answer.found.double(), answer.expected, wrong, answer.tolerance, answer.output.shape)
+    loose = where.shape in (Shape.SPREAD, Shape.SCATTERED, Shape.EVERYTHING)
+    if sign is None and loose and is_imprecise(measures.frobenius, measures.element, answer.tolerance.frobenius):
+        return _imprecise(answer, measures, limits), where
+    sentences = [_located(answer, where, sign.words if sign else None)]
+    if sign is not None and sign.advice:
+        sentences.append(sign.advice)
+    elif where.ragged:
+        sentences.append(RAGGED)
+    elif where.first and (sign is None or sign.how in (How.ZERO, How.SHIFTED)):
+        sentences.append(LATER)
+    elif where.shape is Shape.SCATTERED and sign is None:
+        sentences.append(RACE)
+    return " ".join(sentences), where
+
+
+def _located(answer: Answer, where: Region, how: str | None) -> str:
+    name = answer.output.name
+    if where.shape is Shape.EVERYTHING:
+        return f"Every element of {name} {how}." if how else f"{name} is wrong everywhere{_by_how_much(answer)}."
+    rest = "" if where.shape in (Shape.SPREAD, Shape.SCATTERED) else " The rest is right."
+    if where.shape is Shape.ONE_ELEMENT:
+        return f"{name} is wrong in {where.words}{f': it {how}' if how else ''}.{rest}"
+    if how is None:
+        return f"{name} is wrong in {where.words}{'' if rest else _by_how_much(answer)}.{rest}"
+    return f"{name} is wrong in {where.words}: every element there {how}.{rest}"
+
+
+def _by_how_much(answer: Answer) -> str:
+    error = _error(answer.comparison)
+    if error is None or error >= 1.0:
+        return ""
+    return f": on the whole, it is {100 * error:.2g} % off"
+
+
+def _imprecise(answer: Answer, measures: Measures, limits: Measures) -> str:
+    name, dtype = answer.output.name, answer.dtype
+    if measures.frobenius <= limits.frobenius and measures.row > limits.row:
+        return (
+            f"{name} is right on the whole, but a row of it is less precise than {dtype} allows: it is "
+            f"{100 * measures.row:.2g} % off, where {100 * limits.row:.2g} % is allowed. {IMPRECISE}"
+        )
+    return (
+        f"{name} is close, but less precise than {dtype} allows: on the whole, it is {100 * measures.frobenius:.2g} % "
+        f"off, where {100 * limits.frobenius:.2g} % is allowed. {IMPRECISE}"
+    )
+
+
+def _region(mask: torch.Tensor, answer: Answer) -> Region:
+    where = region(mask, answer.output.shape)
+    assert where is not None
+    return where

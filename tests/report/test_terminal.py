@@ -1,0 +1,182 @@
+"""The report says everything once, on every terminal."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import pytest
+from rich.console import Console
+
+from tests.report import samples
+from tlpuzzles.report.terminal import show
+from tlpuzzles.verdict.model import Check, Detail, Kind, Location, Result, Verdict
+
+TITLE = "FlashAttention forward"
+
+
+class Ascii(io.StringIO):
+    encoding = "ascii"  # type: ignore[assignment]
+
+
+def report(result: Result, *, width: int = 88, stream: io.StringIO | None = None, **options: object) -> str:
+    stream = stream or io.StringIO()
+    console = Console(file=stream, width=width, highlight=False, **options)  # type: ignore[arg-type]
+    show(result, console, title=TITLE, following=(7, "Softmax"))
+    return stream.getvalue()
+
+
+def failing(message: str, *, detail: Detail | None = None, kind: Kind = Kind.BUILD, **fields: object) -> Result:
+    broken = samples.check("broken", "some check", kind, Verdict.FAILED, message, detail)
+    return samples.result([broken], Verdict.FAILED).model_copy(update=fields)
+
+
+def test_a_passed_exercise_says_what_comes_next() -> None:
+    text = report(samples.passed())
+    assert "Exercise 6  FlashAttention forward  [PASSED]" in text
+    for title in samples.CASES.values():
+        assert title in text
+    assert "60 of 60 points; 40 more are not graded here" in text
+    assert re.search(r"tlpuzzles show 7 +the next exercise: Softmax", text)
+    assert "hint" not in text
+    last = io.StringIO()
+    show(samples.passed(), Console(file=last, width=88))
+    assert "next exercise" not in last.getvalue()
+
+
+def test_a_warning_about_another_gpu_is_told_in_full() -> None:
+    text = " ".join(report(samples.passed()).split())
+    assert f"! T4 (sm_75) {samples.FITS_NOT}" in text
+    assert "✓ H100 (sm_90a) compiles" in text
+
+
+def test_the_first_failure_is_explained_and_the_others_have_a_line() -> None:
+    text = report(samples.wrong())
+    assert re.search(r"✗ a ragged end, full attention +explained below", text)
+    assert re.search(r"✗ causal, a ragged end +O is wrong in the last 8 positions", text)
+    assert re.search(r"✗ one query, one key +for the same reason", text)
+    explained = text[text.index("── ✗ a ragged end, full attention ──") :]
+    for line in (
+        "Your output equals attention in which the keys past the end count as zeros. Hint 3 is",
+        "exercises/06_flash_attention/flash_attention.py:48",
+        "48 │ T.reduce_sum(P, total, dim=1)",
+        "where        the whole output",
+        "first wrong  batch 0, seq_len 0, heads 0, dim 0",
+        "expected     0.036949",
+        "found        0.031342",
+        "problem      batch = 1, heads = 2, seq_len = 200, dim = 64, float16",
+        "│ block_M = 64",
+        "38 of 60 points",
+    ):
+        assert line in explained
+    assert re.search(r"tlpuzzles hint 6 --level 3 +the hint for this", text)
+    assert re.search(r"tlpuzzles grade 6 --case ragged-keys --seed 284619075 +grades this case again", text)
+
+
+def test_many_failures_for_one_reason_are_put_together() -> None:
+    text = report(samples.unset())
+    assert text.count("A tile is read before it is set") == 1
+    assert text.count("for the same reason") == 2  # the other results, and the order
+    assert "found        NaN" in text
+
+
+def test_another_file_is_named_in_the_command() -> None:
+    assert "tlpuzzles grade 6 'my kernels/attention é.py'" in report(samples.our_error())
+
+
+def test_what_was_not_run_says_why_once() -> None:
+    text = report(samples.does_not_compile())
+    assert text.count("Not run: there is no kernel to run.") == 1
+    left_out = samples.check("waves", "more than a wave of blocks", Kind.CORRECTNESS, Verdict.SKIPPED, "Needs a GPU.")
+    some = samples.result([*samples.correctness({}), left_out], Verdict.PASSED)
+    assert "- more than a wave of blocks: Needs a GPU." in report(some)
+
+
+def test_a_file_that_was_not_started_lists_what_is_to_do() -> None:
+    text = report(samples.not_started())
+    assert "[NOT STARTED]" in text
+    assert "    line 37  TODO 2  multiply queries and keys\n" in text
+    assert "tlpuzzles show 6" in text
+    assert "grade 6" not in text
+
+
+def test_our_own_error_is_not_the_learners() -> None:
+    text = report(samples.our_error())
+    assert "Our error, not yours: compiles" in text
+    assert "tlpuzzles doctor" in text
+    assert "hint" not in text
+
+
+def test_no_escape_codes_without_a_terminal() -> None:
+    for make in samples.SAMPLES.values():
+        assert "\x1b" not in report(make())
+    assert "\x1b[" in report(samples.wrong(), force_terminal=True)
+
+
+def test_no_colours_where_none_are_wanted() -> None:
+    text = report(samples.wrong(), force_terminal=True, no_color=True)
+    assert "[NOT YET RIGHT]" in text
+    assert not re.search(r"\x1b\[[0-9;]*3[0-7]", text)
+
+
+@pytest.mark.parametrize("width", [60, 72, 88, 200])
+def test_no_line_is_wider_than_the_terminal_but_what_must_be_copied(width: int) -> None:
+    for make in samples.SAMPLES.values():
+        for line in report(make(), width=width).splitlines():
+            assert len(line) <= min(width, 100) or "tlpuzzles grade" in line or "flash_attention.py" in line
+
+
+def test_a_terminal_without_unicode() -> None:
+    for make in samples.SAMPLES.values():
+        text = report(make(), stream=Ascii())
+        assert text.encode("ascii")
+    assert "x a ragged end, full attention" in report(samples.wrong(), stream=Ascii())
+    assert "attention ?.py" in report(samples.our_error(), stream=Ascii())
+
+
+EVIL = "\x1b[2J\x1b]0;title\x07\x1b[31mred\r\x08\x9b2Jbold\u202eleft\udcff"
+
+
+def test_nothing_that_a_learner_prints_or_writes_drives_the_terminal() -> None:
+    location = Location(file=f"my{EVIL}.py", line=3, source=EVIL)
+    result = failing(EVIL + ".", detail=Detail(location=location, raw=EVIL), output=EVIL, file=EVIL + ".py")
+    text = report(result)
+    assert "red" in text
+    assert "2J" not in text.replace("?2J", "")
+    assert "title" not in text
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\ud800-\udfff]", text)
+    assert "[bold]x[/bold]" in report(failing("Use [bold]x[/bold]."))
+
+
+def test_long_output_and_long_messages_of_compilers_are_capped() -> None:
+    result = failing(
+        "No.", detail=Detail(raw="\n".join(f"raw {n}" for n in range(500))), output="word " * 1000 + "\n" * 9
+    )
+    text = report(result.model_copy(update={"output": "".join(f"out {n}\n" for n in range(500))}))
+    assert "488 more lines; --json has them all" in text
+    assert "492 more lines (see --json)" in text
+    assert len(text.splitlines()) < 50
+    assert len(report(result).splitlines()) < 40
+
+
+def test_failures_before_any_case_and_details_without_anything() -> None:
+    for detail in (None, Detail(), Detail(location=Location(file="a.py"))):
+        text = report(failing("The file defines no make_flash_attn.", detail=detail))
+        assert "The file defines no make_flash_attn." in text
+        assert re.search(r"tlpuzzles grade 6 +grades it again", text)
+
+
+def test_links_are_made_where_terminals_do_not_find_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    for version, there in (("7200", True), (None, False)):
+        if version is None:
+            monkeypatch.delenv("VTE_VERSION", raising=False)
+        else:
+            monkeypatch.setenv("VTE_VERSION", version)
+        assert ("\x1b]8;" in report(samples.wrong(), force_terminal=True)) is there
+
+
+def test_an_undecided_check_is_explained_if_nothing_failed() -> None:
+    noisy = Check(id="s", title="one tile", kind=Kind.CORRECTNESS, verdict=Verdict.INCONCLUSIVE, message="Too noisy.")
+    text = report(samples.result([*samples.BUILD, noisy], Verdict.INCONCLUSIVE))
+    assert "[UNDECIDED]" in text
+    assert "── ? one tile" in text

@@ -1,0 +1,35 @@
+"""Poison is NaN for every reader, and no arithmetic makes it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from tlpuzzles.verdict.compare import is_poison, torch_dtype
+from tlpuzzles.verdict.poison import POISON_BITS, WIDTH, poisoned
+
+
+@pytest.mark.parametrize("dtype", list(POISON_BITS))
+def test_poison_is_a_quiet_nan_that_is_recognised(dtype: str) -> None:
+    data = poisoned(dtype, 5)
+    assert len(data) == 5 * WIDTH[dtype]
+    tensor = torch.frombuffer(bytearray(data), dtype=torch_dtype(dtype))
+    assert tensor.isnan().all()
+    assert is_poison(tensor, dtype).all()
+    for computed in (tensor.new_full((1,), float("nan")), tensor.new_zeros(1) / 0, tensor.new_full((1,), -1.0).log()):
+        assert not is_poison(computed, dtype).any()
+
+
+def test_no_conversion_of_another_nan_gives_poison() -> None:
+    nan = np.array([np.nan, -np.nan], dtype=np.float64)
+    assert not (nan.astype(np.float16).view(np.uint16) == POISON_BITS["float16"]).any()
+    assert not (nan.astype(np.float32).view(np.uint32) == POISON_BITS["float32"]).any()
+
+
+def test_importing_it_imports_no_torch() -> None:
+    code = "import sys, tlpuzzles.verdict.poison, tlpuzzles.verdict.points; print('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
