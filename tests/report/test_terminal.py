@@ -50,6 +50,19 @@ def test_a_warning_about_another_gpu_is_told_in_full() -> None:
     assert "✓ H100 (sm_90a) compiles" in text
 
 
+def test_a_failure_that_does_not_count_is_a_warning_told_once() -> None:
+    gpus = [
+        samples.check(f"portability-{arch}", f"{gpu} ({arch})", Kind.PORTABILITY, Verdict.FAILED, f"On {gpu} it is so.")
+        for gpu, arch in (("T4", "sm_75"), ("A100", "sm_80"))
+    ]
+    ungraded = [check.model_copy(update={"graded": False}) for check in gpus]
+    text = " ".join(report(samples.result([*samples.BUILD, *ungraded], Verdict.PASSED)).split())
+    assert "! T4 (sm_75) On T4 it is so. ! A100 (sm_80) for the same reason" in text
+    assert "✗" not in text
+    graded = " ".join(report(samples.result([*samples.BUILD, *gpus], Verdict.FAILED)).split())
+    assert "── ✗ T4 (sm_75)" in graded
+
+
 def test_the_first_failure_is_explained_and_the_others_have_a_line() -> None:
     text = report(samples.wrong())
     assert re.search(r"✗ a ragged end, full attention +explained below", text)

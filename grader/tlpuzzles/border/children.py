@@ -81,6 +81,7 @@ class Warm:
         """`scratch`: a folder for TileLang's cache and temporary files, private to this grading."""
         self._scratch = scratch
         self._lock = threading.Lock()
+        self._had_children = False
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control = ours
         self._control.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
@@ -146,6 +147,7 @@ class Warm:
                 pipe.close_write()
             watch = _Watch(messages.read, output.read, status.read, limits, on_message)
             watch.run()
+            self._had_children = self._had_children or watch.pid is not None
             if watch.pid is None or (watch.code is None and not watch.killed):
                 raise WarmDied(self._why())
             return watch.report(time.monotonic() - begin)
@@ -154,7 +156,8 @@ class Warm:
         """Ends the warm process and every child of it."""
         self._control.close()
         try:
-            self._process.wait(timeout=2)
+            # It ends its children first. Before it has had any it may still be importing, and would not notice.
+            self._process.wait(timeout=2 if self._had_children else 0)
         except subprocess.TimeoutExpired:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()

@@ -168,6 +168,13 @@ def _end_strays(statuses: dict[int, int]) -> None:
 def _end_all(statuses: dict[int, int]) -> None:
     for pid in statuses:
         _end_group(pid)
+    while True:
+        # Whatever they have left behind comes to this process when they are gone.
+        _end_strays({})
+        try:
+            os.waitpid(-1, 0)
+        except ChildProcessError:
+            return
 
 
 def _tell(fd: int, message: dict[str, int]) -> None:

@@ -16,10 +16,11 @@ from pathlib import Path
 from tlpuzzles.border.children import Warm, WarmDied
 from tlpuzzles.course.vocabulary import Exercise, Runs
 from tlpuzzles.grading import building, checks, judging, submission, tracing
+from tlpuzzles.grading.choices import Portability
 from tlpuzzles.grading.devices import GradingDevice
 from tlpuzzles.grading.environment import environment
 from tlpuzzles.grading.plan import Plan, plan
-from tlpuzzles.grading.portability import Compilers, Portability
+from tlpuzzles.grading.portability import Compilers
 from tlpuzzles.grading.stages import Launch
 from tlpuzzles.grading.submission import Problem, Submission
 from tlpuzzles.verdict.model import Check, ExerciseName, Kind, Result, Verdict
@@ -92,7 +93,7 @@ class _Grading:
     def result(self) -> Result:
         try:
             self._run()
-        except WarmDied as error:
+        except (WarmDied, judging.JudgeFailed, OSError) as error:
             ours = Problem(f"The grader itself failed: {error}. Run `tlpuzzles doctor`.", ours=True)
             self.checks.append(checks.build_failed(ours, self.submission))
         elsewhere = {
@@ -122,9 +123,14 @@ class _Grading:
         self.grader.device.prepare()
         with ThreadPoolExecutor(max_workers=1) as pool:
             inputs = pool.submit(judging.draw, self.grader.warm, self.exercise, self.plan, self.folder)
-            traced = self._trace()
-            if traced is not None:
-                self._grade_kernels(traced, inputs)
+            try:
+                traced = self._trace()
+                if traced is not None:
+                    self._grade_kernels(traced, inputs)
+            except KeyboardInterrupt:
+                # Ends what the threads of this process wait for, and so the threads.
+                self.grader.warm.close()
+                raise
 
     def _trace(self) -> tracing.Traced | None:
         self.grader.progress(Step.TRACING, "")

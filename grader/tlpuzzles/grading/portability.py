@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from enum import Enum
 from pathlib import Path
 
 from tlpuzzles.border.children import End, Warm
@@ -14,21 +13,11 @@ from tlpuzzles.border.limits import Limits
 from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.device.limits import ARCHITECTURES, Architecture
 from tlpuzzles.grading import checks, stages, tracing
+from tlpuzzles.grading.choices import Portability
 from tlpuzzles.grading.plan import Plan
 from tlpuzzles.grading.plan import Problem as Posed
 from tlpuzzles.grading.submission import Problem, Submission
 from tlpuzzles.verdict.model import Check, Kind
-
-
-class Portability(str, Enum):
-    """How far the check goes."""
-
-    OFF = "off"
-    CHECK = "check"
-    """Lowers the kernel for each architecture."""
-    FULL = "full"
-    """Also runs nvcc on what that gives."""
-
 
 LOWER = Limits(seconds=60)
 COMPILE = Limits(seconds=240)
@@ -89,7 +78,7 @@ class Compilers:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _check(self, architecture: Architecture, problem: Problem | None, *, graded: bool) -> Check:
-        id_, title = f"portability-{architecture.name}", f"compiles for {architecture.gpus}"
+        id_, title = f"portability-{architecture.name}", f"{architecture.gpus} ({architecture.name})"
         if problem is None:
             check = checks.passed(Kind.PORTABILITY, id_, title)
         else:

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from enum import Enum
-
 from tlpuzzles.border.children import Warm
 from tlpuzzles.border.limits import Limits
 from tlpuzzles.device.cuda import devices
 from tlpuzzles.errors import UsageError
+from tlpuzzles.grading.choices import DeviceChoice
 from tlpuzzles.grading.cpu import Cpu, processor
 from tlpuzzles.grading.cuda import Cuda
 from tlpuzzles.grading.devices import GradingDevice
 from tlpuzzles.workspace.cache import cache_dir
-
-
-class DeviceChoice(str, Enum):
-    """What the user asks for."""
-
-    AUTO = "auto"
-    CPU = "cpu"
-    CUDA = "cuda"
 
 
 def select(choice: DeviceChoice, warm: Warm) -> GradingDevice:

@@ -11,7 +11,8 @@ from rich.console import Console
 from tlpuzzles.verdict.model import Check, Verdict
 
 WARNING = "warning"
-"""Shown for a check that passed and has something to say: it fails nothing here, but may elsewhere."""
+"""Shown for a check that passed and has something to say, or failed and does not count: it fails nothing here, but may
+elsewhere."""
 
 STYLES = {
     Verdict.PASSED.value: "green",
@@ -62,7 +63,9 @@ def _is_plain(char: str) -> bool:
 
 def kind_of(check: Check) -> str:
     """The verdict of a check as it is shown: `WARNING` or the verdict's value."""
-    return WARNING if check.verdict is Verdict.PASSED and check.message else check.verdict.value
+    if check.verdict is Verdict.PASSED:
+        return WARNING if check.message else Verdict.PASSED.value
+    return WARNING if check.verdict is Verdict.FAILED and not check.graded else check.verdict.value
 
 
 _UNICODE = {

@@ -46,7 +46,7 @@ def leading(result: Result) -> Check | None:
     checks = in_order(result.checks)
     for wanted in ((Verdict.FAILED, Verdict.ERROR), (Verdict.INCONCLUSIVE,)):
         for check in checks:
-            if check.verdict in wanted:
+            if check.verdict in wanted and check.graded:
                 return check
     return None
 
@@ -67,6 +67,7 @@ class _Group:
         self.skipped = [check for check in checks if check.verdict is Verdict.SKIPPED]
         self.told = [check for check in checks if check not in self.passed and check not in self.skipped]
         self.checks = checks
+        self.said: set[str] = set()
         self.heading = self._heading()
 
     def show(self) -> None:
@@ -133,11 +134,20 @@ class _Group:
             first = Text.assemble(
                 self._lead(), (self.marks.by_verdict[kind], STYLES[kind]), " ", title.ljust(widest), "  "
             )
-            if kind == WARNING:
+            if kind == WARNING and self._is_new(check):
                 # In full, for nothing else says what to do about it.
                 self.page.paragraph(self.marks.clean(check.message), lead=first)
+            elif kind == WARNING:
+                self.page.cut(first, ("for the same reason", "dim"))
             else:
                 self.page.cut(first, (self._says(check), "dim"))
+
+    def _is_new(self, check: Check) -> bool:
+        """Whether no warning before it says the same, but for the GPU that it names."""
+        about = check.message.replace(check.title, "").replace(check.title.partition(" (")[0], "")
+        known = about in self.said
+        self.said.add(about)
+        return not known
 
     def _says(self, check: Check) -> str:
         if check.verdict is Verdict.PASSED:

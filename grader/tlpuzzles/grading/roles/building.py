@@ -65,7 +65,8 @@ class _Building:
         return {
             "problem": None,
             "race": None if vetting.failure is None else asdict(_problem(vetting.failure)),
-            "warnings": [asdict(_problem(warning)) for warning in vetting.warnings],
+            # Shared memory is left to the check of each GPU, which has the kernel that is traced for it.
+            "warnings": [asdict(_problem(w)) for w in vetting.warnings if w.kind is not Kind.SHARED_MEMORY],
             "requirements": self._requirements(document, vetting),
             "parameters": list(vetting.parameters.names),
             "digest": digest(document),

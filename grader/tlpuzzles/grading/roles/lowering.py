@@ -11,8 +11,8 @@ from tlpuzzles.device.cuda.lower import lower as lower_document
 from tlpuzzles.grading.explained import in_words
 from tlpuzzles.grading.stages import fetch
 from tlpuzzles.grading.submission import Problem
-from tlpuzzles.kernel.capsule import CapsuleError, read
 from tlpuzzles.kernel import pass_configs
+from tlpuzzles.kernel.capsule import CapsuleError, read
 
 Emit = Callable[[dict[str, Any]], None]
 
