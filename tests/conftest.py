@@ -8,9 +8,9 @@ import pytest
 
 from tlpuzzles.border.children import Warm
 from tlpuzzles.course import catalog
+from tlpuzzles.grading.choices import Portability
 from tlpuzzles.grading.cpu import Cpu
 from tlpuzzles.grading.grader import Grader, Options
-from tlpuzzles.grading.portability import Portability
 from tlpuzzles.verdict.model import Result
 from tlpuzzles.workspace.folders import shipped
 

@@ -18,6 +18,7 @@ from tlpuzzles.errors import UsageError
 WRONG_USAGE = 2
 INTERRUPTED = 130
 
+
 @dataclass(frozen=True)
 class Command:
     """A row of the table of commands."""

@@ -16,7 +16,7 @@ from tlpuzzles.grading.tracing import Traced, trace
 from tlpuzzles.kernel.capsule import read
 from tlpuzzles.kernel.tile_ir import Stmt, walk
 
-VECTOR_ADD = Problem(Case("small", "small", lambda _: {"N": 1000}, dtype="float32"), {"N": 1000})
+VECTOR_ADD = Problem(Case("small", "small", lambda _: {"N": 1000}, dtype="float32"), {"N": 1000}, "small")
 
 BODY = """
     @T.prim_func
@@ -108,6 +108,18 @@ def test_a_capsule_arrives_whole(traced: Tracing) -> None:
             "    return add\n",
             (-1,),
             id="factory of eager",
+        ),
+        pytest.param(
+            IMPORTS + "def make_vector_add(N, block_N=256, dtype='float32'):\n    @tilelang.jit\n"
+            "    def add(A, B):\n        N = T.const('N')\n"
+            "        A: T.Tensor[[N], dtype]\n        B: T.Tensor[[N], dtype]\n"
+            "        C = T.empty([N], dtype)\n"
+            "        with T.Kernel(T.ceildiv(N, block_N), threads=128) as bx:\n"
+            "            for i in T.Parallel(block_N):\n"
+            "                C[bx * block_N + i] = A[bx * block_N + i] + B[bx * block_N + i]\n        return C\n"
+            "    return add\n",
+            (-1,),
+            id="factory of eager that names its size",
         ),
         pytest.param(
             GOOD.replace("@tilelang.jit", "@tilelang.autotune(configs=[{'block_N': 64}])\n@tilelang.jit"),

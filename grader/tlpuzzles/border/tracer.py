@@ -110,8 +110,9 @@ def _traced(factory: Any, arguments: dict[str, Any]) -> stand_ins.TracedKernel:
     if isinstance(made, AutoTuneImpl):
         made = made.jit_impl
     if isinstance(made, JITImpl):
-        rest = {name: value for name, value in accepted.items() if name in _parameters(made)}
-        return stand_ins.traced(made, made.get_tir(**rest))
+        known = _parameters(made)
+        rest = {name: value for name, value in arguments.items() if name in known}
+        return stand_ins.traced(made, made.get_tir(**(_accepted(made, arguments) if _tensors(made) else rest)))
     if isinstance(made, stand_ins.TracedKernel):
         return made
     if isinstance(made, tvm.tirx.PrimFunc):
@@ -123,7 +124,7 @@ def _traced(factory: Any, arguments: dict[str, Any]) -> stand_ins.TracedKernel:
 def _accepted(factory: Any, arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments that the factory takes. `arch` and `dtype` may be left out of its signature, sizes may not."""
     parameters = _parameters(factory)
-    tensors = set(getattr(getattr(factory, "func", None), "tensor_args", ()))
+    tensors = _tensors(factory)
     takes_all = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     missing = [n for n in arguments if n not in parameters and n not in ("arch", "dtype") and not takes_all]
     # In the eager style, sizes are named in the body (T.const) and may be passed without being parameters.
@@ -144,6 +145,11 @@ def _accepted(factory: Any, arguments: dict[str, Any]) -> dict[str, Any]:
     return {
         n: v for n, v in arguments.items() if takes_all or n in parameters or (tensors and n not in ("arch", "dtype"))
     }
+
+
+def _tensors(factory: Any) -> set[str]:
+    """The parameters of an eager-style kernel that stand for tensors; none in the lazy style."""
+    return set(getattr(getattr(factory, "func", None), "tensor_args", ()))
 
 
 def _out_idx(declared: Any, func: Any) -> list[int] | None:

@@ -16,6 +16,7 @@ from tlpuzzles.grading.explained import in_words
 from tlpuzzles.grading.stages import Launch, Ran
 from tlpuzzles.grading.submission import Problem
 from tlpuzzles.verdict.model import Device
+from tlpuzzles.verdict.poison import POISON_BITS
 
 COMPILE = Limits(seconds=240, memory=None)
 RUN = Limits(seconds=240, silence=30, memory=None)
@@ -86,7 +87,13 @@ def _case(exercise: Exercise, launch: Launch, output: Path) -> LaunchCase:
         role, path = (Role.OUTPUT, output) if is_output else (Role.INPUT, launch.inputs[name])
         shape = specs[name].sizes(launch.kernel.sizes)
         arguments.append(Argument(name, role, str(path), launch.case.dtype, shape))
-    return LaunchCase(launch.case.id, launch.kernel.symbol, tuple(arguments), poisons(launch.case.dtype))
+    return LaunchCase(launch.case.id, launch.kernel.symbol, tuple(arguments), _poisons(launch.case.dtype))
+
+
+def _poisons(dtype: str) -> tuple[int, ...]:
+    """As `poisons`, with the pattern by which the judge knows what was never written."""
+    unwritten = POISON_BITS[dtype]
+    return tuple(unwritten if bits == poisons(dtype)[0] else bits for bits in poisons(dtype))
 
 
 def _read(report: Report, outputs: dict[str, Path]) -> dict[str, Ran]:

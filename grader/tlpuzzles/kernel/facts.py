@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tlpuzzles.kernel import tile_ir as ir
+from tlpuzzles.kernel.steps import Step, steps
 
 TILE_OP = "tl.tileop."
 """Prefix of the operators that work on whole tiles: copy, fill, gemm, reduce, ..."""
@@ -23,6 +24,8 @@ class Launch:
     """Threads of a block along x, y, z; empty if the IR does not say."""
     body: ir.SBlock
     line: int | None
+    loop: ir.For
+    """The loop over blocks along x, which holds all of the launch."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class Region:
 
 def region(expr: ir.Expr) -> Region:
     """Decodes an argument of a tile operation. Raises ValueError if it is none."""
-    if isinstance(expr, ir.Call) and expr.op == "tl.region" and isinstance(expr.args[0], ir.BufferLoad):
+    if isinstance(expr, ir.Call) and expr.op == "tl.region" and expr.args and isinstance(expr.args[0], ir.BufferLoad):
         load = expr.args[0]
         return Region(load.buffer, tuple(load.indices), tuple(expr.args[2:]))
     raise ValueError("the argument is not a region of a buffer")
@@ -62,6 +65,15 @@ class Kernel:
         parameters = set(map(id, self.func.buffer_map.values()))
         return tuple(n for n in self.nodes if isinstance(n, ir.Buffer) and id(n) not in parameters)
 
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """Every statement in program order, with what encloses it."""
+        return tuple(steps(self.func))
+
+    def steps_of(self, launch: Launch) -> Iterator[Step]:
+        """The statements below one launch."""
+        return (step for step in self.steps if launch.loop in step.loops)
+
     def calls(self, op: str) -> Iterator[ir.Call]:
         """Calls of one operator, by its full name such as "tl.tileop.gemm"."""
         return (node for node in self.nodes if isinstance(node, ir.Call) and node.op == op)
@@ -69,11 +81,17 @@ class Kernel:
 
 def _launches(body: ir.Stmt) -> Iterator[Launch]:
     for node in ir.walk(body):
-        if isinstance(node, ir.For) and node.thread_binding is not None and node.thread_binding.thread_tag == "blockIdx.x":
-            yield _launch(node)
+        if isinstance(node, ir.For) and _binds(node, "blockIdx.x"):
+            launch = _launch(node)
+            if launch is not None:
+                yield launch
 
 
-def _launch(loop: ir.For) -> Launch:
+def _binds(loop: ir.For, thread_tag: str) -> bool:
+    return loop.thread_binding is not None and loop.thread_binding.thread_tag == thread_tag
+
+
+def _launch(loop: ir.For) -> Launch | None:
     grid: list[ir.Expr] = []
     block_vars: list[ir.Var] = []
     stmt: ir.Stmt = loop
@@ -81,7 +99,9 @@ def _launch(loop: ir.For) -> Launch:
         grid.append(stmt.extent)
         block_vars.append(stmt.loop_var)
         stmt = stmt.body
-    block = next(n for n in ir.walk(stmt) if isinstance(n, ir.SBlock))
+    block = next((n for n in ir.walk(stmt) if isinstance(n, ir.SBlock)), None)
+    if block is None:
+        return None
     threads = block.annotations.get("tl.launch_threads")
     extents = tuple(t.value for t in threads if isinstance(t, ir.IntImm)) if isinstance(threads, list) else ()
-    return Launch(tuple(grid), tuple(block_vars), extents, block, loop.line)
+    return Launch(tuple(grid), tuple(block_vars), extents, block, loop.line, loop)

@@ -2,7 +2,7 @@
 
 A traced kernel leaves the learner's process as the JSON text of `tvm.ir.save_json`. `capsule.read` turns that text into
 these classes without TVM: vetting a kernel, counting its work and emitting it for a CPU then need no native code that a
-malformed text could crash. Class and field names are TVM's own (`tirx.For` is `For`), so that its documentation applies.
+malformed text could crash. Class and field names are TVM's own (`tirx.For` is `For`): its documentation applies.
 
 Nodes compare by identity, as in TVM: two variables named `i` are two variables.
 """
@@ -34,6 +34,7 @@ class Scope(str, Enum):
     FRAGMENT = "local.fragment"
     LOCAL = "local"
     VARIABLE = "local.var"
+    REDUCER = "local.reducer"
 
     @property
     def is_shared(self) -> bool:
@@ -362,9 +363,15 @@ class PrimFunc(Node):
 
 
 def children(node: Node) -> Iterator[Node]:
-    """The nodes that `node` refers to, in field order; lists and annotation maps are entered, buffers of loads are yielded."""
-    for field in fields(node):
-        yield from _nodes(getattr(node, field.name))
+    """The nodes that `node` refers to, in field order; lists and annotation maps are entered, buffers yielded."""
+    kind = type(node)
+    if kind not in _FIELD_NAMES:
+        _FIELD_NAMES[kind] = tuple(field.name for field in fields(node))
+    for name in _FIELD_NAMES[kind]:
+        yield from _nodes(getattr(node, name))
+
+
+_FIELD_NAMES: dict[type, tuple[str, ...]] = {}
 
 
 def _nodes(value: object) -> Iterator[Node]:

@@ -1,0 +1,136 @@
+"""Exercise 1: vector add. One block adds a stretch of the vectors; the last stretch may be ragged."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from tlpuzzles.course.inputs import normal
+from tlpuzzles.course.vocabulary import Case, Exercise, Mistake, Sizes, Tensors, TensorSpec, Tolerance
+from tlpuzzles.kernel.requirements import one_launch
+
+if TYPE_CHECKING:
+    import torch
+
+Compute = Callable[[Tensors, Sizes, Mapping[str, bool]], "torch.Tensor | None"]
+
+USUAL_BLOCKS = (256, 512, 1024)
+"""What learners choose for block_N: a mistake whose output depends on it is computed for each."""
+
+
+def _whole_blocks(rng: random.Random) -> Sizes:
+    return {"N": 4096 * rng.randint(2, 5)}
+
+
+def _ragged(rng: random.Random) -> Sizes:
+    return {"N": 2 * rng.randint(2600, 9000) + 1}
+
+
+def _short(rng: random.Random) -> Sizes:
+    return {"N": 2 * rng.randint(1, 15) + 1}
+
+
+def _one(_rng: random.Random) -> Sizes:
+    return {"N": 1}
+
+
+def _many_blocks(rng: random.Random) -> Sizes:
+    # 1100 blocks of 1024 elements: more than the 1056 that an H100 holds at once with 256 threads each.
+    return {"N": 2 * rng.randint(600_000, 900_000) + 1}
+
+
+def _sum(tensors: Tensors, _sizes: Sizes, _flags: Mapping[str, bool]) -> torch.Tensor:
+    return tensors["A"] + tensors["B"]
+
+
+def _flops(sizes: Sizes, _flags: Mapping[str, bool]) -> int:
+    return sizes["N"]
+
+
+def _difference(tensors: Tensors, _sizes: Sizes, _flags: Mapping[str, bool]) -> torch.Tensor:
+    return tensors["A"] - tensors["B"]
+
+
+def _product(tensors: Tensors, _sizes: Sizes, _flags: Mapping[str, bool]) -> torch.Tensor:
+    return tensors["A"] * tensors["B"]
+
+
+def _a_twice(tensors: Tensors, _sizes: Sizes, _flags: Mapping[str, bool]) -> torch.Tensor:
+    return 2 * tensors["A"]
+
+
+def _b_twice(tensors: Tensors, _sizes: Sizes, _flags: Mapping[str, bool]) -> torch.Tensor:
+    return 2 * tensors["B"]
+
+
+def _only_a(tensors: Tensors, _sizes: Sizes, _flags: Mapping[str, bool]) -> torch.Tensor:
+    return tensors["A"]
+
+
+def _first_block_everywhere(block: int, *stuck: str) -> Compute:
+    """What comes out if `stuck` inputs are indexed by the position inside the block alone."""
+
+    def compute(tensors: Tensors, sizes: Sizes, _flags: Mapping[str, bool]) -> torch.Tensor | None:
+        import torch
+
+        if sizes["N"] <= block:
+            return None
+        inside = torch.arange(sizes["N"]) % block
+        a, b = (tensors[name][inside] if name in stuck else tensors[name] for name in ("A", "B"))
+        return a + b
+
+    return compute
+
+
+EXERCISE = Exercise(
+    number=1,
+    slug="vector_add",
+    title="Vector add",
+    summary="Blocks, threads and the ragged end: C = A + B.",
+    factory="make_vector_add",
+    inputs=(TensorSpec("A", ("N",)), TensorSpec("B", ("N",))),
+    output=TensorSpec("C", ("N",)),
+    cases=(
+        Case("ragged-end", "a last block that is only partly filled", _ragged, "float32"),
+        Case("whole-blocks", "a length that block sizes divide", _whole_blocks, "float32"),
+        Case("one-element", "a single element", _one, "float32"),
+        Case("half-precision", "float16, with a ragged end", _ragged, "float16"),
+        Case("short", "fewer elements than a block has threads, in float16", _short, "float16"),
+        Case("many-blocks", "more blocks than a GPU runs at once", _many_blocks, "float32"),
+    ),
+    draw=normal(),
+    reference=_sum,
+    library=_sum,
+    tolerance={
+        # A float32 sum is rounded once: 3e-8 of its value. Sums computed in float16 err by 2e-4.
+        "float32": Tolerance(frobenius=1e-6, row=1e-6, element=1e-6),
+        "float16": Tolerance(frobenius=5e-4, row=1e-3, element=2e-3),
+    },
+    flops=_flops,
+    mistakes=(
+        Mistake("difference", "A - B instead of A + B", _difference, hint=1),
+        Mistake("product", "A * B instead of A + B", _product, hint=1),
+        Mistake("a-twice", "A + A: B is never read", _a_twice),
+        Mistake("b-twice", "B + B: A is never read", _b_twice),
+        Mistake("only-a", "A alone: B is never added", _only_a),
+        *(
+            Mistake(
+                f"first-block-everywhere-{block}",
+                f"what comes out if every block reads the first {block} elements of A and B instead of its own",
+                _first_block_everywhere(block, "A", "B"),
+            )
+            for block in USUAL_BLOCKS
+        ),
+        *(
+            Mistake(
+                f"first-block-of-{name.lower()}-{block}",
+                f"what comes out if every block reads the first {block} elements of {name} instead of its own",
+                _first_block_everywhere(block, name),
+            )
+            for name in ("A", "B")
+            for block in USUAL_BLOCKS
+        ),
+    ),
+    requirements=(one_launch(),),
+)

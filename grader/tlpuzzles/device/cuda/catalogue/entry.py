@@ -1,0 +1,39 @@
+"""How a message of TileLang, nvcc or CUDA is described, so that it can be explained.
+
+A new entry is a pattern found in a real message, what it says and the fix for a learner (without a period at the end),
+and a test with the message as it came. In `says` and `fix`, {name} is a group of the pattern and {gpu} the GPUs as
+people call them ("H100 and H200", so write "on {gpu}"); a group `..._bytes` is shown as KiB.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from tlpuzzles.device.cuda.model import Fault, RunOutcome
+
+
+class Where(Enum):
+    """How the line in the learner's file is found when the message does not end in one."""
+
+    NOWHERE = "nowhere"
+    USES = "the first statement that uses every buffer named by a group"
+    GEMM = "the T.gemm with the tile in the groups m and n, else the first"
+    PIPELINE = "the T.Pipelined with stages and a number of trips that is not constant, else the first with stages"
+    REDUCE = "where the tile of a reduction is allocated"
+    LARGEST_STATIC_TILE = "where the largest tile of scope 'shared' is allocated"
+    LARGEST_TILE = "where the largest shared tile is allocated"
+
+
+@dataclass(frozen=True)
+class Known:
+    """One known message."""
+
+    id: str
+    pattern: str
+    says: str
+    fix: str
+    where: Where = Where.NOWHERE
+    fault: Fault = Fault.KERNEL
+    outcome: RunOutcome = RunOutcome.REFUSED
+    """For messages at launch."""

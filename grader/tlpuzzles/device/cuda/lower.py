@@ -1,0 +1,96 @@
+"""Lowers a kernel for an architecture that need not be here: TileLang's passes alone, or nvcc after them."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import tilelang
+from tilelang import tvm
+from tilelang.cuda.backend import tilelang_callback_cuda_compile
+from tilelang.transform.pass_config import normalize_pass_configs
+from tvm.target import Target
+
+from tlpuzzles.device.cuda.explain import explain, gpu_name
+from tlpuzzles.device.cuda.footprint import footprint, too_big
+from tlpuzzles.device.cuda.load import LoadError, load
+from tlpuzzles.device.cuda.model import Explanation, Footprint, Lowered, LowerOutcome, Note
+from tlpuzzles.device.cuda.quiet import captured
+from tlpuzzles.kernel.capsule import NEUTRAL_SOURCE, Document
+from tlpuzzles.kernel.facts import TILE_OP, Kernel
+
+_UNINITIALISED = re.compile(
+    rf"`(?P<buffer>\w+)` is read before anything writes it\n\s+--> {re.escape(NEUTRAL_SOURCE)}:(?P<line>\d+)"
+)
+_TENSOR_CORE = ("mma_sync", "wgmma", "tcgen05")
+
+
+def lower(document: Document, pass_configs: Mapping[str, object], arch: str, *, nvcc: bool = False) -> Lowered:
+    """Whether a kernel compiles for `arch` ("sm_80"), why not, and what its blocks ask of the GPU. Prints nothing.
+
+    With `nvcc` the CUDA source is compiled too (seconds; its results are cached in TILELANG_CACHE_DIR).
+    """
+    start = time.monotonic()
+    launches: tuple[Footprint, ...] = ()
+    notes: tuple[Note, ...] = ()
+    outcome, explanation = LowerOutcome.COMPILES, None
+    with captured() as printed:
+        try:
+            configs = normalize_pass_configs(dict(pass_configs))
+            artifact = _lowered(load(document), configs, arch)
+            launches = tuple(footprint(func) for func in artifact.device_mod.functions.values())
+            explanation = next((found for one in launches if (found := too_big(one, arch, document.func))), None)
+            if explanation is not None:
+                outcome = LowerOutcome.TOO_BIG
+            elif nvcc:
+                outcome = LowerOutcome.NVCC_REFUSED
+                tilelang_callback_cuda_compile(artifact.kernel_source, _target(arch), configs)
+                outcome = LowerOutcome.COMPILES
+            notes = _notes(artifact.kernel_source, arch, document)
+        except LoadError as error:
+            outcome, explanation = LowerOutcome.REFUSED, Explanation("not-loadable", str(error), "", str(error))
+        except Exception as error:  # noqa: BLE001 - TileLang's passes raise whatever the bug they met makes them raise
+            if outcome is LowerOutcome.COMPILES:
+                outcome = LowerOutcome.REFUSED
+            explanation = explain(f"{error}", arch, document.func)
+    notes += tuple(
+        Note(
+            "uninitialised",
+            f"{match['buffer']} is read before anything writes it: on a GPU it holds whatever was there before. "
+            "Start with T.clear or T.fill",
+            int(match["line"]),
+        )
+        for match in _UNINITIALISED.finditer(printed.text)
+    )
+    return Lowered(arch, outcome, launches, explanation, notes, time.monotonic() - start)
+
+
+def cuda_source(func: Any, pass_configs: Mapping[str, object], arch: str) -> str:
+    """The CUDA source of a TVM function; raises what TileLang raises."""
+    source: str = _lowered(func, normalize_pass_configs(dict(pass_configs)), arch).kernel_source
+    return source
+
+
+def _target(arch: str) -> Any:
+    return Target({"kind": "cuda", "arch": arch})
+
+
+def _lowered(func: Any, configs: dict[str, object], arch: str) -> Any:
+    target = _target(arch)
+    with tvm.transform.PassContext(opt_level=3, config=configs), target:
+        return tilelang.lower(func, target=target, enable_device_compile=False)
+
+
+def _notes(source: str, arch: str, document: Document) -> tuple[Note, ...]:
+    kernel = Kernel(document.func)
+    if any(kernel.calls(f"{TILE_OP}gemm")) and not any(name in source for name in _TENSOR_CORE):
+        return (
+            Note(
+                "no-tensor-cores",
+                f"T.gemm runs without tensor cores on {gpu_name(arch)}: right, and slow. They take float16 "
+                f"operands there",
+            ),
+        )
+    return ()

@@ -1,0 +1,215 @@
+"""`tlpuzzles grade` as a user runs it, each time in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.grading.test_bad_input import GOOD
+
+TLPUZZLES = [sys.executable, "-m", "tlpuzzles"]
+WRONG = GOOD.replace("+ B[", "- B[")
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    folder = tmp_path / "my work é"
+    subprocess.run([*TLPUZZLES, "init", str(folder)], check=True, stdout=subprocess.DEVNULL)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(tmp_path_factory.mktemp("cache"))
+
+
+def grade(
+    folder: Path, *arguments: str, cache: str | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*TLPUZZLES, "grade", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, **({"TLPUZZLES_CACHE_DIR": cache} if cache else {}), **environment},
+        check=False,
+    )
+
+
+def test_a_pass_a_fail_and_json(workspace: Path, cache: str) -> None:
+    file = workspace / "01_vector_add" / "vector_add.py"
+    file.write_text(GOOD)
+    passed = grade(workspace, "1", "--device", "cpu", cache=cache)
+    assert passed.returncode == 0
+    assert "60 of 60 points" in passed.stdout
+    assert "\x1b" not in passed.stdout
+    file.write_text("print('from the learner')\n" + WRONG)
+    failed = grade(
+        workspace,
+        "vector_add",
+        "--device",
+        "cpu",
+        "--seed",
+        "7",
+        "--dump",
+        "left here",
+        "--json",
+        "--portability",
+        "off",
+        cache=cache,
+    )
+    assert failed.returncode == 1
+    document = json.loads(failed.stdout)
+    assert document["schema"] == 1
+    assert document["exercise"] == {"number": 1, "slug": "vector_add"}
+    assert document["verdict"] == "failed"
+    assert document["points"] == {"earned": 0, "possible": 100, "not_graded": 40}
+    assert document["device"]["kind"] == "cpu"
+    assert document["device"]["arch"] is None
+    assert document["speed"] is None
+    assert document["environment"]["sandbox"] == "limits"
+    assert document["output"] == "from the learner\n"
+    check = next(check for check in document["checks"] if check["id"] == "ragged-end")
+    assert check["verdict"] == "failed"
+    assert check["detail"]["mistake"] == "difference"
+    assert check["detail"]["seed"] == 7
+    assert {path.name for path in (workspace / "left here" / "ragged-end").iterdir()} >= {"A.pt", "B.pt", "found.pt"}
+
+
+def test_the_seed_draws_the_same_problem_again(workspace: Path, cache: str) -> None:
+    (workspace / "01_vector_add" / "vector_add.py").write_text(WRONG)
+    first, again, other = (
+        json.loads(
+            grade(
+                workspace, "1", "--case", "ragged-end", "--seed", seed, "--json", "--portability", "off", cache=cache
+            ).stdout
+        )
+        for seed in ("11", "11", "12")
+    )
+    checks = [next(c for c in document["checks"] if c["id"] == "ragged-end") for document in (first, again, other)]
+    assert checks[0] == checks[1]
+    assert checks[0]["detail"]["sizes"] != checks[2]["detail"]["sizes"]
+
+
+def test_all_goes_on_after_a_file_that_dies(workspace: Path, cache: str) -> None:
+    (workspace / "01_vector_add" / "vector_add.py").write_text("import os\nos.kill(os.getpid(), 11)\n")
+    shutil.rmtree(workspace / "02_tiled_gemm")
+    (workspace / "02_tiled_gemm").mkdir()
+    (workspace / "02_tiled_gemm" / "tiled_gemm.py").write_text("def f(:\n")
+    done = grade(workspace, "--all", "--device", "cpu", "--json", cache=cache)
+    assert done.returncode == 1
+    document = json.loads(done.stdout)
+    assert [d["verdict"] for d in document["exercises"]] == ["failed", "failed", "not_started"]
+    assert document["points"]["possible"] == 300
+
+
+def test_all_ends_with_a_table(workspace: Path, cache: str) -> None:
+    shown = grade(workspace, "--all", "--device", "cpu", cache=cache)
+    assert shown.returncode == 1
+    assert shown.stdout.count("not started") >= 3
+    assert "0 of 3 passed" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["1", "missing.py"], "There is no file missing.py"),
+        (["1", "."], "is a folder"),
+        (["99"], 'no exercise "99"'),
+        ([], "Which exercise?"),
+        (["1", "--case", "nonesuch"], "no case 'nonesuch'"),
+        (["--all", "1"], "--all grades every exercise"),
+        (["1", "--dump", "01_vector_add/vector_add.py/x"], "cannot be made"),
+    ],
+)
+def test_a_wrong_use_is_said_in_a_sentence(workspace: Path, cache: str, arguments: list[str], says: str) -> None:
+    done = grade(workspace, *arguments, "--device", "cpu", cache=cache)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_no_workspace_is_said(tmp_path: Path) -> None:
+    done = grade(tmp_path, "1")
+    assert done.returncode == 2
+    assert "tlpuzzles init" in done.stderr
+
+
+def test_a_gpu_that_is_not_there(workspace: Path) -> None:
+    done = grade(workspace, "1", "--device", "cuda", CUDA_VISIBLE_DEVICES="")
+    assert done.returncode == 2
+    assert "No GPU can be used" in done.stderr
+
+
+def test_a_read_only_workspace_and_a_cache_that_cannot_be_written(workspace: Path) -> None:
+    file = workspace / "01_vector_add" / "vector_add.py"
+    file.write_text(GOOD)
+    (workspace / "cache").write_text("a file, where a folder is expected")
+    for path in (file, file.parent, workspace):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    done = grade(workspace, "1", "--device", "cpu", "--portability", "off", cache=str(workspace / "cache"))
+    assert done.returncode == 0, done.stderr
+
+
+def test_no_compiler_is_our_error_and_not_the_learners(workspace: Path, cache: str) -> None:
+    (workspace / "01_vector_add" / "vector_add.py").write_text(GOOD)
+    done = grade(
+        workspace, "1", "--device", "cpu", "--portability", "off", "--json", cache=cache, PATH="/nowhere", CXX=""
+    )
+    assert done.returncode == 3
+    document = json.loads(done.stdout)
+    assert document["verdict"] == "error"
+    assert any("install g++" in check["message"] for check in document["checks"])
+
+
+@pytest.mark.parametrize("after", [0.2, 1.5, 4.0])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_at_any_moment_nothing_is_left(
+    workspace: Path, tmp_path: Path, after: float, how: signal.Signals
+) -> None:
+    text = GOOD + "\nimport time\ntime.sleep(8)\n" if after > 3 else GOOD
+    (workspace / "01_vector_add" / "vector_add.py").write_text(text)
+    scratch = tmp_path / "tmp"
+    scratch.mkdir()
+    process = subprocess.Popen(
+        [*TLPUZZLES, "grade", "1", "--device", "cpu"],
+        cwd=workspace,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(scratch), "TLPUZZLES_CACHE_DIR": str(tmp_path / "cache")},
+        start_new_session=True,
+    )
+    time.sleep(after)
+    begin = time.monotonic()
+    process.send_signal(how)
+    out, err = process.communicate(timeout=20)
+    # Before anything is started a SIGTERM may end it as it ends any process.
+    assert process.returncode in {signal.SIGINT: (130,), signal.SIGTERM: (143, -signal.SIGTERM)}[how]
+    assert time.monotonic() - begin < 5
+    assert out == ""
+    assert "Traceback" not in err
+    assert not list(scratch.iterdir())
+    assert not _with_environment(f"TMPDIR={scratch}")
+
+
+def _with_environment(entry: str) -> list[str]:
+    """Processes that were started under this environment."""
+    found = []
+    for process in Path("/proc").iterdir():
+        try:
+            if process.name.isdigit() and entry.encode() in (process / "environ").read_bytes():
+                found.append((process / "cmdline").read_text())
+        except OSError:
+            continue
+    return found

@@ -1,0 +1,80 @@
+"""Compiling with nvcc, which needs no GPU."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.device.cuda.kernels import ADD, ATTENTION, GEMM
+from tests.kernel.constructs import tile_kernel
+from tests.tracing import document
+from tlpuzzles.device.cuda import footprint
+from tlpuzzles.device.cuda.compiling import Compiled, Source, compile_kernels
+from tlpuzzles.device.cuda.lower import lower
+from tlpuzzles.device.cuda.model import Explanation, Fault, LowerOutcome
+
+NVCC = Path(os.environ.get("CUDA_HOME") or Path(shutil.which("nvcc") or "/none/bin/nvcc").parents[1]) / "bin" / "nvcc"
+
+pytestmark = pytest.mark.skipif(not NVCC.exists(), reason="nvcc is not installed")
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TILELANG_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def test_kernels_compile_side_by_side_and_one_that_does_not_is_explained(
+    cache: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    sources = {
+        "add": Source(document(ADD), {}),
+        "bad": Source(document(GEMM, bm=16, bn=16), {}),
+    }
+    messages: list[dict[str, Any]] = []
+    results = compile_kernels(sources, "sm_90a", messages.append)
+    assert isinstance(results["add"], Compiled)
+    assert isinstance(results["bad"], Explanation)
+    assert results["bad"].id == "warp-partition"
+    assert {message["kernel"]: message["event"] for message in messages} == {
+        "add": "compiled",
+        "bad": "not compiled",
+    }
+    assert any(cache.rglob("executable.so"))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_nvcc_has_the_last_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(footprint, "MAX_STATIC_SHARED", 1 << 30)
+    kernel = document(
+        tile_kernel(
+            """
+            x = T.alloc_shared((64, 240), 'float32', scope='shared')
+            T.copy(A, x[:, 0:32])
+            T.copy(x[:, 0:32], B)
+            """
+        )
+    )
+    assert lower(kernel, {}, "sm_80").outcome is LowerOutcome.COMPILES
+    refused = lower(kernel, {}, "sm_80", nvcc=True)
+    assert refused.outcome is LowerOutcome.NVCC_REFUSED
+    assert refused.explanation is not None
+    assert refused.explanation.id == "nvcc-static-shared"
+    assert refused.explanation.raw.startswith("ptxas error")
+
+
+def test_a_gpu_that_nvcc_does_not_know_is_the_machines_fault() -> None:
+    found = lower(document(ADD), {}, "sm_50", nvcc=True).explanation
+    assert found is not None
+    assert (found.id, found.fault) == ("nvcc-arch", Fault.MACHINE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_89", "sm_90a"])
+@pytest.mark.parametrize("source", [ADD, GEMM, ATTENTION], ids=["add", "gemm", "attention"])
+def test_what_lowers_passes_nvcc(source: str, arch: str) -> None:
+    assert lower(document(source), {}, arch, nvcc=True).outcome is LowerOutcome.COMPILES

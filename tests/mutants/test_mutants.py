@@ -1,0 +1,77 @@
+"""Wrong kernels fail for the reason given; right kernels pass however they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.mutants import wrong_flash_attention, wrong_tiled_gemm, wrong_vector_add
+from tests.mutants.mutant import Wrong, right
+from tlpuzzles.verdict.model import Check, Kind, Result, Verdict
+
+WRONG: dict[str, tuple[Wrong, ...]] = {
+    "vector_add": wrong_vector_add.WRONG,
+    "tiled_gemm": wrong_tiled_gemm.WRONG,
+    "flash_attention": wrong_flash_attention.WRONG,
+}
+PATIENT = 60.0
+"""Seconds to trace a kernel: on a busy machine, one with macros takes longer than other tests are willing to wait."""
+
+WRONG_KERNELS = [pytest.param(slug, wrong, id=f"{slug}-{wrong.id}") for slug in WRONG for wrong in WRONG[slug]]
+RIGHT_KERNELS = [pytest.param(slug, path, id=f"{slug}-{path.stem}") for slug in WRONG for path in right(slug)]
+
+
+@pytest.mark.parametrize(("slug", "wrong"), WRONG_KERNELS)
+def test_wrong_kernel_fails_for_the_reason_given(slug: str, wrong: Wrong, grade: Callable[..., Result]) -> None:
+    case = wrong.check if wrong.kind is Kind.CORRECTNESS else None
+
+    result = grade(slug, wrong.source(slug), only=case, trace_seconds=PATIENT)
+
+    assert result.verdict is Verdict.FAILED
+    failed = [check for check in result.checks if check.verdict is Verdict.FAILED]
+    assert wrong.kind in {check.kind for check in failed}, _told(result)
+    if wrong.check is not None:
+        assert wrong.check in {check.id for check in failed}, _told(result)
+    if wrong.mistake is not None:
+        assert _mistakes(failed) == {wrong.mistake}, _told(result)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("slug", "wrong", "case"),
+    [
+        pytest.param(slug, wrong, case, id=f"{slug}-{wrong.id}-{case}")
+        for slug in WRONG
+        for wrong in WRONG[slug]
+        for case in wrong.passes
+    ],
+)
+def test_wrong_kernel_is_right_where_its_error_does_not_show(
+    slug: str, wrong: Wrong, case: str, grade: Callable[..., Result]
+) -> None:
+    result = grade(slug, wrong.source(slug), only=case, trace_seconds=PATIENT)
+
+    assert {check.id: check.verdict for check in result.checks}[case] is Verdict.PASSED, _told(result)
+
+
+@pytest.mark.parametrize(("slug", "path"), RIGHT_KERNELS)
+def test_right_kernel_passes_however_it_is_written(slug: str, path: Path, grade: Callable[..., Result]) -> None:
+    result = grade(slug, path.read_text("utf-8"), trace_seconds=PATIENT)
+
+    assert result.verdict is Verdict.PASSED, _told(result)
+
+
+@pytest.mark.parametrize("slug", WRONG)
+def test_there_are_enough_kernels_to_trust_the_grader(slug: str) -> None:
+    assert len(WRONG[slug]) >= 6
+    assert len(right(slug)) >= 3
+
+
+def _mistakes(failed: list[Check]) -> set[str | None]:
+    return {check.detail.mistake for check in failed if check.detail and check.kind is Kind.CORRECTNESS}
+
+
+def _told(result: Result) -> str:
+    return "\n".join(f"{check.kind.value} {check.id}: {check.verdict.value} {check.message}" for check in result.checks)

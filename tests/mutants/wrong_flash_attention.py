@@ -1,0 +1,134 @@
+"""Wrong attentions. The scores' tiles are 64 x 64 here: the solution's defaults."""
+
+from tests.mutants.mutant import Wrong
+from tlpuzzles.verdict.model import Kind
+
+SCALE = "scale = math.log2(math.e) / math.sqrt(dim)"
+LAST = "last = T.min(start + block_M, seq_len) if is_causal else seq_len"
+CAUSAL_SEEN = "T.And(key < seq_len, key <= start + i) if is_causal"
+FULL_SEEN = "if is_causal else key < seq_len\n"
+HIDDEN = "T.if_then_else(seen, 0.0, -T.infinity(accum_dtype))"
+MINUS_INFINITY = "T.fill(row_max, -T.infinity(accum_dtype))"
+FULL = ("full-ragged", "full-ramp", "full-sharp", "around-a-tile", "one-token")
+CAUSAL = ("causal-ragged", "causal-ramp", "causal-whole")
+
+WRONG = (
+    Wrong(
+        "no-scale", ((SCALE, "scale = math.log2(math.e)"),), Kind.CORRECTNESS, "full-ragged", "no-scale", ("one-token",)
+    ),
+    Wrong("scale-dim", ((SCALE, "scale = math.log2(math.e) / dim"),), Kind.CORRECTNESS, "causal-ragged", "scale-dim"),
+    Wrong("base-two", ((SCALE, "scale = 1 / math.sqrt(dim)"),), Kind.CORRECTNESS, "full-ragged", "base-two"),
+    Wrong(
+        "keys-past-the-end",
+        ((FULL_SEEN, "if is_causal else key >= 0\n"),),
+        Kind.CORRECTNESS,
+        "full-ragged",
+        "keys-past-the-end-64",
+        CAUSAL,
+    ),
+    Wrong(
+        "no-mask",
+        ((CAUSAL_SEEN, "key < seq_len if is_causal"), (LAST, "last = seq_len")),
+        Kind.CORRECTNESS,
+        "causal-ragged",
+        "no-mask",
+        FULL,
+    ),
+    Wrong(
+        "mask-by-blocks",
+        ((CAUSAL_SEEN, "key < seq_len if is_causal"),),
+        Kind.CORRECTNESS,
+        "causal-ragged",
+        "mask-by-blocks-64",
+        FULL,
+    ),
+    Wrong(
+        "mask-late",
+        ((CAUSAL_SEEN, CAUSAL_SEEN.replace("<= start", "< start")),),
+        Kind.CORRECTNESS,
+        "causal-ragged",
+        "mask-late",
+        FULL,
+    ),
+    Wrong(
+        "mask-late-with-a-large-number",
+        (
+            (CAUSAL_SEEN, CAUSAL_SEEN.replace("<= start", "< start")),
+            (HIDDEN, "T.if_then_else(seen, 0.0, -1e30)"),
+        ),
+        Kind.CORRECTNESS,
+        "causal-whole",
+        "mask-late-64",
+        FULL,
+    ),
+    Wrong(
+        "mask-early",
+        ((CAUSAL_SEEN, CAUSAL_SEEN.replace("start + i", "start + i + 1")), (LAST, "last = seq_len")),
+        Kind.CORRECTNESS,
+        "causal-ragged",
+        "mask-early",
+        FULL,
+    ),
+    Wrong(
+        "mask-mirrored",
+        (
+            (CAUSAL_SEEN, CAUSAL_SEEN.replace("<= start", ">= start")),
+            (LAST, "last = seq_len"),
+            (HIDDEN, "T.if_then_else(seen, 0.0, -1e30)"),
+            (MINUS_INFINITY, "T.fill(row_max, -1e30)"),
+        ),
+        Kind.CORRECTNESS,
+        "causal-ragged",
+        "mask-mirrored",
+        FULL,
+    ),
+    Wrong(
+        "output-not-rescaled",
+        (("output[i, j] *= shrink[i]", "output[i, j] *= 1.0"),),
+        Kind.CORRECTNESS,
+        "full-ramp",
+        "output-not-rescaled-64",
+        ("one-token",),
+    ),
+    Wrong(
+        "sum-not-rescaled",
+        (("row_sum[i] * shrink[i]", "row_sum[i]"),),
+        Kind.CORRECTNESS,
+        "causal-ramp",
+        "sum-not-rescaled-64",
+        ("one-token",),
+    ),
+    Wrong(
+        "no-maximum",
+        (
+            ("T.exp2((scores[i, j] - row_max[i]) * scale)", "T.exp2(scores[i, j] * scale)"),
+            ("T.exp2((old_max[i] - row_max[i]) * scale)", "1.0"),
+        ),
+        Kind.CORRECTNESS,
+        "full-sharp",
+        passes=("full-ragged", "causal-ragged"),
+    ),
+    Wrong(
+        "undivided",
+        (("output[i, j] /= row_sum[i]", "output[i, j] /= 1.0"),),
+        Kind.CORRECTNESS,
+        "full-ragged",
+        "undivided",
+    ),
+    Wrong(
+        "k-as-values",
+        (("T.copy(V[bz, k", "T.copy(K[bz, k"),),
+        Kind.CORRECTNESS,
+        "full-ragged",
+        "k-as-values",
+    ),
+    Wrong("output-not-cleared", (("            T.clear(output)\n", ""),), Kind.CORRECTNESS, "full-ragged"),
+    Wrong(
+        "last-queries-missing",
+        (("with T.Kernel(T.ceildiv(seq_len, block_M), heads", "with T.Kernel(max(1, seq_len // block_M), heads"),),
+        Kind.CORRECTNESS,
+        "full-ragged",
+        passes=("one-token",),
+    ),
+    Wrong("scores-in-float16", (('accum_dtype: str = "float"', 'accum_dtype: str = "float16"'),), Kind.REQUIREMENT),
+)
