@@ -13,8 +13,8 @@ import tempfile
 from pathlib import Path
 
 from rich.console import Console
-
 from tests.mutants.wrong_flash_attention import WRONG
+
 from tlpuzzles.course import catalog
 from tlpuzzles.report import terminal
 from tlpuzzles.verdict.model import Result

@@ -20,7 +20,7 @@ def hint(
 ) -> None:
     """Get a hint for an exercise.
 
-    The first hint points at the idea, the last one stops just short of the answer. Without --level you get the first.
+    The first hint asks a question, the last one shows the lines that matter. Without --level you get the first.
 
     \b
     Examples:

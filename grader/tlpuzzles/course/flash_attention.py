@@ -230,14 +230,16 @@ EXERCISE = Exercise(
     inputs=(TensorSpec("Q", SHAPE), TensorSpec("K", SHAPE), TensorSpec("V", SHAPE)),
     output=TensorSpec("O", SHAPE),
     cases=(
-        Case("full-ragged", "full attention over several blocks of keys, the last one ragged", _ragged),
-        Case("full-ramp", "the same, with scores that rise along the keys", _ragged, draw=ramped_logits()),
-        Case(
-            "full-sharp", "the same, with scores so large that exp of them overflows", _ragged, draw=scaled_logits(64)
-        ),
+        Case("full-ragged", "full attention, several blocks and a ragged end", _ragged),
+        Case("full-ramp", "full attention, scores that rise along the keys", _ragged, draw=ramped_logits()),
+        Case("full-sharp", "full attention, scores so large that exp overflows", _ragged, draw=scaled_logits(64)),
         Case("causal-ragged", "causal attention, several blocks and a ragged end", _ragged, flags=CAUSAL),
         Case(
-            "causal-ramp", "the same, with scores that rise along the keys", _ragged, flags=CAUSAL, draw=ramped_logits()
+            "causal-ramp",
+            "causal attention, scores that rise along the keys",
+            _ragged,
+            flags=CAUSAL,
+            draw=ramped_logits(),
         ),
         Case("causal-whole", "causal attention over whole blocks, dim 128", _whole_tiles, flags=CAUSAL),
         Case("around-a-tile", "a sequence one shorter or one longer than a tile", _around_a_tile),

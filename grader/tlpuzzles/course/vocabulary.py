@@ -1,7 +1,7 @@
 """What an exercise is made of.
 
-An exercise is one declarative module: `EXERCISE = Exercise(...)`. The grader reads it and does not change for a new one.
-Modules of exercises are imported by commands that must answer at once, so they import torch inside their functions.
+An exercise is one declarative module: `EXERCISE = Exercise(...)`. The grader reads it and does not change for a new
+one. Modules of exercises are imported by commands that must answer at once, so they import torch inside functions.
 """
 
 from __future__ import annotations
@@ -50,8 +50,9 @@ class TensorSpec:
 class Tolerance:
     """How far from the float64 reference an output may be. A property of the output's dtype.
 
-    The rule and its constants: relative Frobenius norm of the error, the worst such norm of a row, and for every element
-    |error| <= element * rms(row of the reference) + 4 * eps(dtype) * |reference|, without any budget of exceptions.
+    The rule and its constants: relative Frobenius norm of the error, the worst such norm of a row, and for every
+    element |error| <= element * rms(row of the reference) + 4 * eps(dtype) * |reference|, without a budget of
+    exceptions.
     """
 
     frobenius: float

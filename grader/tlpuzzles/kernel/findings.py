@@ -33,6 +33,8 @@ class Kind(Enum):
     """A store in `T.Parallel` that several iterations make to one element."""
     FRAGMENT_ACCESS = "fragment access"
     """An element of a fragment used outside of `T.Parallel`."""
+    MISCOMPILED = "miscompiled"
+    """Right, and compiled wrongly for some GPU by this release of TileLang."""
     LAUNCH = "launch"
     """Numbers of blocks or threads."""
     SHARED_MEMORY = "shared memory"

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tlpuzzles.course.vocabulary import Case, Exercise, Sizes
+from tlpuzzles.kernel import miscompiled, resources, writes
 from tlpuzzles.kernel import pass_configs as configs
-from tlpuzzles.kernel import resources, writes
 from tlpuzzles.kernel.capsule import Document
 from tlpuzzles.kernel.facts import Kernel
 from tlpuzzles.kernel.findings import Finding, Severity, worst_first
@@ -84,6 +84,7 @@ def _of_work(kernel: Kernel, parameters: Parameters, *, for_cpu: bool) -> Iterat
     yield from resources.launches(kernel, parameters.sizes)
     yield from races.parallel_stores()
     yield from races.fragment_accesses()
+    yield from miscompiled.left_factor_through_fragment(kernel)
     if for_cpu:
         too_much = resources.too_much_work(kernel, parameters.sizes)
         if too_much is not None:

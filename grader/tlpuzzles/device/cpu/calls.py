@@ -22,6 +22,7 @@ MATHEMATICS: dict[str, tuple[str, int]] = {
         f"tirx.{name}": (name, 2 if name in ("pow", "fmod", "atan2", "hypot", "copysign") else 1) for name in _SAME_NAME
     },
     "tirx.nextafter": ("nextafter", 2),
+    "tirx.ldexp": ("ldexp", 2),
     "tirx.fabs": ("abs", 1),
     "tirx.abs": ("abs", 1),
     "tirx.fma": ("fma", 3),

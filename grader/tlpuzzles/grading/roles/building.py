@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -64,9 +64,8 @@ class _Building:
                 return self._refused(Problem(str(error), error.line), self._requirements(document, vetting))
         return {
             "problem": None,
-            "race": None if vetting.failure is None else asdict(_problem(vetting.failure)),
-            # Shared memory is left to the check of each GPU, which has the kernel that is traced for it.
-            "warnings": [asdict(_problem(w)) for w in vetting.warnings if w.kind is not Kind.SHARED_MEMORY],
+            "race": None if vetting.failure is None or source is None else asdict(_problem(vetting.failure)),
+            "warnings": [asdict(_problem(warning)) for warning in _warnings(vetting, on_gpu=source is None)],
             "requirements": self._requirements(document, vetting),
             "parameters": list(vetting.parameters.names),
             "digest": digest(document),
@@ -85,6 +84,14 @@ class _Building:
         self, problem: Problem, requirements: dict[str, dict[str, Any] | None] | None = None
     ) -> dict[str, Any]:
         return {"problem": asdict(problem), "race": None, "warnings": [], "requirements": requirements or {}}
+
+
+def _warnings(vetting: Vetting, *, on_gpu: bool) -> Iterator[Finding]:
+    # A GPU's own results say whether there is a race: what the vet suspects is a warning there.
+    if on_gpu and vetting.failure is not None:
+        yield vetting.failure
+    # Shared memory is left to the check of each GPU, which has the kernel that is traced for it.
+    yield from (warning for warning in vetting.warnings if warning.kind is not Kind.SHARED_MEMORY)
 
 
 def _problem(finding: Finding | None) -> Problem:

@@ -213,6 +213,7 @@ TILE_BINARY(pow, std::pow(x, y))
 TILE_BINARY(fmod, std::fmod(x, y))
 TILE_BINARY(atan2, std::atan2(x, y))
 TILE_BINARY(hypot, std::hypot(x, y))
+TILE_BINARY(ldexp, std::ldexp(x, int(y)))
 TILE_BINARY(copysign, std::copysign(x, y))
 TILE_BINARY(nextafter, std::nextafter(x, y))
 #undef TILE_UNARY

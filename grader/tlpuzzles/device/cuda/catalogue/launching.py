@@ -18,8 +18,8 @@ LAUNCHING: tuple[Known, ...] = (
         "illegal-access",
         r"illegal memory access|CUDA_ERROR_ILLEGAL_ADDRESS",
         "The kernel read or wrote memory that does not belong to it, and the GPU stopped it",
-        "Check every index against the shape of its tensor, above all in the last block, and leave TileLang's safe "
-        "memory access on",
+        "Check every index against the shape of its tensor, above all in the last block, and leave TileLang's "
+        "safe memory access on",
         outcome=RunOutcome.CRASHED,
     ),
     Known(
@@ -45,7 +45,8 @@ LAUNCHING: tuple[Known, ...] = (
     ),
     Known(
         "illegal-instruction",
-        r"illegal instruction|CUDA_ERROR_ILLEGAL_INSTRUCTION|illegal address space|CUDA_ERROR_INVALID_PC|hardware stack error",
+        r"illegal instruction|CUDA_ERROR_ILLEGAL_INSTRUCTION|illegal address space|CUDA_ERROR_INVALID_PC"
+        r"|hardware stack error",
         "The GPU stopped the kernel because of an error in it",
         "The usual causes are an index outside a tile, or a barrier that is used before it is set up",
         outcome=RunOutcome.CRASHED,
