@@ -64,6 +64,8 @@ def main(control_fd: int) -> None:
 
 
 def _import_all() -> None:
+    # Off for the children too, which live for seconds: looking for cycles takes a tenth of an import or a lowering.
+    gc.disable()
     import tilelang.language  # noqa: F401 - for the children
     import torch
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from tlpuzzles.border.children import End, Warm
 from tlpuzzles.border.limits import Limits
 from tlpuzzles.course.vocabulary import Exercise
+from tlpuzzles.device.cuda.twins import TWINS
 from tlpuzzles.device.limits import ARCHITECTURES, Architecture
 from tlpuzzles.grading import checks, stages, tracing
 from tlpuzzles.grading.choices import Portability
@@ -18,6 +19,11 @@ from tlpuzzles.grading.plan import Plan
 from tlpuzzles.grading.plan import Problem as Posed
 from tlpuzzles.grading.submission import Problem, Submission
 from tlpuzzles.verdict.model import Check, Kind
+
+Answers = dict[str, Problem | None]
+"""By architecture: why the kernel does not compile for it, None if it does. One lowering may answer for two."""
+
+_NAMES = [architecture.name for architecture in ARCHITECTURES]
 
 LOWER = Limits(seconds=60)
 COMPILE = Limits(seconds=240)
@@ -34,34 +40,37 @@ class Compilers:
     trace_seconds: float
     folder: Path
     _pool: ThreadPoolExecutor = field(init=False)
-    _answers: dict[str, list[tuple[str, Future[Problem | None]]]] = field(default_factory=dict, init=False)
+    _answers: dict[str, list[Future[Answers]]] = field(default_factory=dict, init=False)
+    """By architecture, one for each variant."""
 
     def __post_init__(self) -> None:
-        self._pool = ThreadPoolExecutor(max_workers=max(1, min(4, os.cpu_count() or 1)))
+        # No more than there are cores: two that share one take longer than one after the other.
+        self._pool = ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1))
 
     def start(self, plan: Plan, traced: tracing.Traced, built: Mapping[str, stages.Built]) -> None:
         """Starts lowering. `traced`: for the device at hand; its kernels serve every GPU unless they follow it."""
         if self.how is Portability.OFF:
             return
         posed = _representatives(problem for problem in plan.problems if problem.case.id in built)
-        for architecture in ARCHITECTURES:
+        if traced.follows_arch:
+            again = {name: self._pool.submit(self._trace, name, posed) for name in _NAMES}
+        # The later variants have more to them: what takes longest starts first, so that no core waits at the end.
+        for case in (p.case.id for p in reversed(posed)):
             if traced.follows_arch:
-                again = self._pool.submit(self._trace, architecture, posed)
-                answers = [
-                    (p.case.variant, self._pool.submit(self._traced_again, again, architecture, p)) for p in posed
-                ]
+                capsules = {name: self._pool.submit(self._traced_again, again[name], name, case) for name in _NAMES}
             else:
-                answers = [
-                    (p.case.variant, self._pool.submit(self._lower, architecture, built[p.case.id].capsule))
-                    for p in posed
-                ]
-            self._answers[architecture.name] = answers
+                capsules = dict.fromkeys(_NAMES, _done(built[case].capsule))
+            answers: dict[str, Future[Answers]] = {}
+            # A twin waits for the architecture whose answer may be its own, so that one is asked first.
+            for name in sorted(_NAMES, key=lambda name: name in TWINS.values()):
+                answers[name] = self._pool.submit(self._answer, name, capsules, dict(answers))
+                self._answers.setdefault(name, []).append(answers[name])
 
     def checks(self, here: str | None, class_arch: str | None) -> list[Check]:
         """A check for each architecture. Graded is the GPU at hand, `here`, else `class_arch`, else that any works."""
         if not self._answers:
             return []
-        problems = {name: self._first_problem(answers) for name, answers in self._answers.items()}
+        problems = {name: self._first_problem(name) for name in _NAMES}
         must = here or class_arch
         any_works = any(problem is None for problem in problems.values())
         return [
@@ -85,38 +94,49 @@ class Compilers:
             check = checks.failed(Kind.PORTABILITY, id_, title, problem, self.submission, {})
         return check.model_copy(update={"graded": graded})
 
-    def _first_problem(self, answers: list[tuple[str, Future[Problem | None]]]) -> Problem | None:
-        for _variant, answer in answers:
-            problem = answer.result()
-            if problem is not None:
-                return problem
-        return None
+    def _first_problem(self, name: str) -> Problem | None:
+        problems = (answer.result()[name] for answer in self._answers[name])
+        return next((problem for problem in problems if problem is not None), None)
 
-    def _trace(self, architecture: Architecture, posed: list[Posed]) -> tracing.Traced:
+    def _trace(self, arch: str, posed: list[Posed]) -> tracing.Traced:
         text = self.folder / "submission.py"
-        return tracing.trace(
-            self.warm, self.submission, text, self.exercise.factory, architecture.name, posed, self.trace_seconds
-        )
+        return tracing.trace(self.warm, self.submission, text, self.exercise.factory, arch, posed, self.trace_seconds)
 
-    def _traced_again(self, again: Future[tracing.Traced], architecture: Architecture, posed: Posed) -> Problem | None:
+    def _traced_again(self, again: Future[tracing.Traced], arch: str, case: str) -> Path | Problem:
         traced = again.result()
-        problem = traced.whole or traced.problems.get(posed.case.id)
-        if problem is not None:
-            return problem
-        file = self.folder / f"{posed.case.id}-{architecture.name}.json"
-        return self._lower(architecture, stages.store(traced.capsules[posed.case.id], file))
+        problem = traced.whole or traced.problems.get(case)
+        return problem or stages.store(traced.capsules[case], self.folder / f"{case}-{arch}.json")
 
-    def _lower(self, architecture: Architecture, capsule: Path) -> Problem | None:
+    def _answer(
+        self, arch: str, capsules: Mapping[str, Future[Path | Problem]], others: Mapping[str, Future[Answers]]
+    ) -> Answers:
+        capsule = capsules[arch].result()
+        if isinstance(capsule, Problem):
+            return {arch: capsule}
+        for other, twin in TWINS.items():
+            theirs = capsules[other].result() if twin == arch else None
+            if isinstance(theirs, Path) and theirs.read_bytes() == capsule.read_bytes():
+                answers = others[other].result()
+                if arch in answers:
+                    return answers
+        return self._lower(arch, capsule)
+
+    def _lower(self, arch: str, capsule: Path) -> Answers:
         full = self.how is Portability.FULL
-        job = {"capsule": str(capsule), "arch": architecture.name, "nvcc": full, "folder": str(self.folder)}
+        job = {"capsule": str(capsule), "arch": arch, "nvcc": full}
         report = self.warm.run("lower", job, COMPILE if full else LOWER)
-        answers = report.of("lowered")
-        if report.end is End.FINISHED and answers:
-            said = answers[-1]["problem"]
-            return None if said is None else stages.problem(said)
+        said = {message["arch"]: message["problem"] for message in report.of("lowered")}
+        if report.end is End.FINISHED and arch in said:
+            return {name: None if problem is None else stages.problem(problem) for name, problem in said.items()}
         if report.end is End.TIMED_OUT:
-            return Problem(f"Compiling the kernel took longer than {report.seconds:.0f} s and was stopped.")
-        return Problem(f"TileLang's compiler ended without an answer: it {report.end.value} ({report.code}).")
+            return {arch: Problem(f"Compiling the kernel took longer than {report.seconds:.0f} s and was stopped.")}
+        return {arch: Problem(f"TileLang's compiler ended without an answer: it {report.end.value} ({report.code}).")}
+
+
+def _done(value: Path) -> Future[Path | Problem]:
+    future: Future[Path | Problem] = Future()
+    future.set_result(value)
+    return future
 
 
 def _representatives(posed: Iterable[Posed]) -> list[Posed]:

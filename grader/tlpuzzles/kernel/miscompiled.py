@@ -29,8 +29,8 @@ def left_factor_through_fragment(kernel: Kernel) -> Iterator[Finding]:
                     Kind.MISCOMPILED,
                     Severity.WARNS,
                     f"{factor.name} is copied from shared memory and then the left factor of T.gemm, within a "
-                    "T.Pipelined with stages. TileLang 0.1.15 compiles that wrongly for H100 and H200. Give T.gemm the shared tile "
-                    "itself, or use num_stages=0.",
+                    "T.Pipelined with stages. TileLang 0.1.15 compiles that wrongly for H100 and H200. Give T.gemm "
+                    "the shared tile itself, or use num_stages=0.",
                     copied[factor.data].line or loop.line,
                 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from tests.device.cpu.constructs import doubled
+from tests.device.cpu.copies import doubled
 from tests.device.cpu.table import COPY_IN, COPY_OUT, Runs, kernel, matrix, normal, vector, whole
 
 IN_PARALLEL = "for i in T.Parallel(64):\n    B[bx * 64 + i] = {}\n"

@@ -7,10 +7,12 @@ import json
 import pytest
 
 from tests.device.cuda.kernels import ADD, ATTENTION, GEMM, ROW_MAX
-from tests.kernel.constructs import tile_kernel
+from tests.kernel.constructs import CONSTRUCTS, tile_kernel
 from tests.tracing import HEADER, document
-from tlpuzzles.device.cuda.lower import lower
+from tlpuzzles.device.cuda.load import load
+from tlpuzzles.device.cuda.lower import cuda_source, for_twin, lower
 from tlpuzzles.device.cuda.model import Fault, LowerOutcome
+from tlpuzzles.device.cuda.twins import TWINS
 from tlpuzzles.kernel.capsule import Document
 
 
@@ -170,3 +172,43 @@ def test_a_product_without_tensor_cores_is_noted() -> None:
     (note,) = lower(document(GEMM, dtype="float32"), {}, "sm_75").notes
     assert note.id == "no-tensor-cores"
     assert lower(document(GEMM, dtype="float32"), {}, "sm_90a").notes == ()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(CONSTRUCTS))
+def test_twins_get_the_same_cuda_source(name: str) -> None:
+    """What `twins.TWINS` rests on."""
+    func = load(document(CONSTRUCTS[name], **({"N": 1000} if name == "eager style" else {})))
+    for arch, twin in TWINS.items():
+        assert _source_or_error(func, arch) == _source_or_error(func, twin)
+
+
+def _source_or_error(func: object, arch: str) -> str:
+    try:
+        return cuda_source(func, {}, arch)
+    except Exception as error:  # noqa: BLE001 - what TileLang refuses, it must refuse for both, in other words
+        return str(error).partition("requires")[0]
+
+
+def test_a_twin_is_answered_for() -> None:
+    big = document(GEMM, bm=128, bn=256, bk=64, stages=3, threads=256)
+    lowered = lower(big, {}, "sm_80")
+    twin = for_twin(lowered, big)
+    assert lowered.outcome is LowerOutcome.COMPILES
+    assert twin is not None
+    assert twin.outcome is LowerOutcome.TOO_BIG
+    assert twin.explanation is not None
+    assert "99 KiB" in twin.explanation.message
+    assert for_twin(lower(big, {}, "sm_75"), big) is None
+
+
+def test_a_twin_is_refused_for_the_same_reason_in_its_own_name() -> None:
+    conflict = document(ATTENTION, policy="Square")
+    lowered = lower(conflict, {}, "sm_80")
+    twin = for_twin(lowered, conflict)
+    assert twin is not None
+    assert twin.outcome is LowerOutcome.REFUSED
+    assert twin.explanation is not None
+    assert lowered.explanation is not None
+    assert twin.explanation.id == lowered.explanation.id
+    assert "On L4" in twin.explanation.message

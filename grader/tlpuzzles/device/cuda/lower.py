@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import tilelang
@@ -18,6 +19,7 @@ from tlpuzzles.device.cuda.footprint import footprint, too_big
 from tlpuzzles.device.cuda.load import LoadError, load
 from tlpuzzles.device.cuda.model import Explanation, Footprint, Lowered, LowerOutcome, Note
 from tlpuzzles.device.cuda.quiet import captured
+from tlpuzzles.device.cuda.twins import TWINS
 from tlpuzzles.kernel.capsule import NEUTRAL_SOURCE, Document
 from tlpuzzles.kernel.facts import TILE_OP, Kernel
 
@@ -65,6 +67,18 @@ def lower(document: Document, pass_configs: Mapping[str, object], arch: str, *, 
         for match in _UNINITIALISED.finditer(printed.text)
     )
     return Lowered(arch, outcome, launches, explanation, notes, time.monotonic() - start)
+
+
+def for_twin(lowered: Lowered, document: Document) -> Lowered | None:
+    """What lowering for the architecture's twin gives, without doing it; None if there is none or nvcc has the word."""
+    twin = TWINS.get(lowered.arch)
+    if twin is None or lowered.outcome is LowerOutcome.NVCC_REFUSED:
+        return None
+    if lowered.outcome is LowerOutcome.REFUSED and lowered.explanation is not None:
+        return replace(lowered, arch=twin, explanation=explain(lowered.explanation.raw, twin, document.func))
+    explanation = next((found for one in lowered.launches if (found := too_big(one, twin, document.func))), None)
+    outcome = LowerOutcome.COMPILES if explanation is None else LowerOutcome.TOO_BIG
+    return replace(lowered, arch=twin, outcome=outcome, explanation=explanation)
 
 
 def cuda_source(func: Any, pass_configs: Mapping[str, object], arch: str) -> str:

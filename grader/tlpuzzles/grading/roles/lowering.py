@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from tlpuzzles.device.cuda.lower import for_twin
 from tlpuzzles.device.cuda.lower import lower as lower_document
 from tlpuzzles.grading.explained import in_words
 from tlpuzzles.grading.stages import fetch
@@ -15,26 +16,33 @@ from tlpuzzles.kernel import pass_configs
 from tlpuzzles.kernel.capsule import CapsuleError, read
 
 Emit = Callable[[dict[str, Any]], None]
+Answers = dict[str, Problem | None]
 
 NICENESS = 10
 """The cases' own verdicts come first where cores are few."""
 
 
 def lower(job: Mapping[str, Any], emit: Emit) -> None:
-    """Job: capsule (a file), arch, nvcc (whether to run it as well). Emits "lowered" with a problem or None."""
+    """Job: capsule (a file), arch, nvcc (whether to run it as well). Emits "lowered" with a problem or None, for the
+    architecture and, if what was found holds for it too, for its twin."""
     os.nice(NICENESS)
-    problem = _problem(job)
-    emit({"kind": "lowered", "problem": None if problem is None else asdict(problem)})
+    for arch, problem in _problems(job).items():
+        emit({"kind": "lowered", "arch": arch, "problem": None if problem is None else asdict(problem)})
 
 
-def _problem(job: Mapping[str, Any]) -> Problem | None:
-    capsule = fetch(job["capsule"])
+def _problems(job: Mapping[str, Any]) -> Answers:
+    capsule, arch = fetch(job["capsule"]), job["arch"]
     try:
         document = read(capsule)
     except CapsuleError as error:
-        return Problem(f"The kernel cannot be read: {error}.")
+        return {arch: Problem(f"The kernel cannot be read: {error}.")}
     # A kernel traced for another GPU has not been through the vet: its settings must not reach the compiler unseen.
     for finding in pass_configs.check(capsule.pass_configs):
-        return Problem(finding.message, finding.line)
-    lowered = lower_document(document, capsule.pass_configs, job["arch"], nvcc=job["nvcc"])
-    return None if lowered.explanation is None else in_words(lowered.explanation)
+        return {arch: Problem(finding.message, finding.line)}
+    lowered = lower_document(document, capsule.pass_configs, arch, nvcc=job["nvcc"])
+    twin = None if job["nvcc"] else for_twin(lowered, document)
+    return {
+        one.arch: None if one.explanation is None else in_words(one.explanation)
+        for one in (lowered, twin)
+        if one is not None
+    }
