@@ -15,7 +15,7 @@ def run(warm: Warm, tmp_path: Path, text: str, *, seconds: float = 10.0) -> Repo
     file = tmp_path / "learner.py"
     file.write_text(text)
     job = {"path": str(file), "text": str(file), "factory": "f", "arch": "cpu", "cases": []}
-    return warm.run("trace", job, Limits(seconds, memory=4 << 30))
+    return warm.run("trace", job, Limits(seconds, memory=4 << 30), tmp_path)
 
 
 def test_finished(warm: Warm, tmp_path: Path) -> None:
@@ -115,16 +115,16 @@ def test_a_child_that_kills_the_warm_process_is_no_pass(tmp_path: Path) -> None:
         file.write_text("import os, signal; os.kill(os.getppid(), signal.SIGKILL)")
         job = {"path": str(file), "text": str(file), "factory": "f", "arch": "cpu", "cases": []}
         with pytest.raises(WarmDied):
-            warm.run("trace", job, Limits(10))
+            warm.run("trace", job, Limits(10), tmp_path)
         with pytest.raises(WarmDied):
-            warm.run("trace", job, Limits(10))
+            warm.run("trace", job, Limits(10), tmp_path)
 
 
 def test_a_broken_installation_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "torch.py").write_text("raise ImportError('libcudart.so.99 is missing')")
     monkeypatch.syspath_prepend(str(tmp_path))
     with Warm(tmp_path) as warm, pytest.raises(WarmDied, match=r"libcudart.so.99 is missing"):
-        warm.run("trace", {}, Limits(10))
+        warm.run("trace", {}, Limits(10), tmp_path)
 
 
 def test_closing_ends_everything(tmp_path: Path) -> None:

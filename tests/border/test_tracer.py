@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
@@ -37,7 +38,8 @@ def traced(warm: Warm, learner: Path) -> Tracing:
     def run(text: str, *, arch: str = "cpu", seconds: float = 20.0) -> Traced:
         file = learner / "vector_add.py"
         file.write_text(dedent(text), encoding="utf-8")
-        return trace(warm, submission.read(file), file, "make_vector_add", arch, [VECTOR_ADD], seconds)
+        folder = Path(tempfile.mkdtemp(dir=learner)) / "traced"
+        return trace(warm, submission.read(file), "make_vector_add", arch, [VECTOR_ADD], seconds, folder)
 
     return run
 

@@ -36,7 +36,7 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
         pytest.skip(f"no GPU: {found.why}")
     scratch = tmp_path_factory.mktemp("gpu-grading")
     with Warm(scratch) as warm:
-        yield Grader(warm, scratch, select(DeviceChoice.CUDA, warm))
+        yield Grader(warm, scratch, select(DeviceChoice.CUDA, warm, scratch))
 
 
 @pytest.fixture

@@ -78,7 +78,7 @@ class Warm:
     """The warm process. Start it early: it takes seconds to be ready, and jobs given meanwhile wait for it."""
 
     def __init__(self, scratch: Path) -> None:
-        """`scratch`: a folder for TileLang's cache and temporary files, private to this grading."""
+        """`scratch`: a folder for what TileLang writes when it is imported."""
         self._scratch = scratch
         self._lock = threading.Lock()
         self._had_children = False
@@ -122,19 +122,27 @@ class Warm:
         role: str,
         job: Mapping[str, Any],
         limits: Limits,
+        folder: Path,
         *,
         sees_gpu: bool = False,
         on_message: Callable[[Message], None] | None = None,
     ) -> Report:
-        """Runs one child to its end. Raises WarmDied if there is nothing to fork it from."""
+        """Runs one child to its end, with `folder` for its files. Raises WarmDied if there is nothing to fork it from.
+
+        What a learner's process has been able to write must not be read by another: give them different folders.
+        """
         begin = time.monotonic()
         with _pipe() as messages, _pipe() as output, _pipe() as status:
             request = {
                 "role": role,
                 "job": job,
                 "limits": asdict(limits),
-                "folder": str(self._scratch),
-                "environment": {} if sees_gpu else {"CUDA_VISIBLE_DEVICES": ""},
+                "folder": str(folder),
+                "environment": {
+                    "TMPDIR": str(folder),
+                    "TILELANG_CACHE_DIR": str(folder / "tilelang"),
+                    **({} if sees_gpu else {"CUDA_VISIBLE_DEVICES": ""}),
+                },
             }
             try:
                 with self._lock:

@@ -35,12 +35,17 @@ def confine(limits: Limits) -> None:
     """Puts the calling process under `limits`, in a session of its own, to die with its parent."""
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if limits.hidden:
-        _prctl(_PR_SET_DUMPABLE, 0)
+        hide()
     _lower(resource.RLIMIT_CORE, 0)
     _lower(resource.RLIMIT_FSIZE, limits.file_size)
     _lower(resource.RLIMIT_CPU, int(limits.seconds * 4) + 30)
     if limits.memory is not None:
         _lower(resource.RLIMIT_AS, limits.memory)
+
+
+def hide() -> None:
+    """Keeps other processes of the same user from reading or tracing the calling one."""
+    _prctl(_PR_SET_DUMPABLE, 0)
 
 
 def adopt_orphans() -> None:

@@ -18,6 +18,7 @@ import selectors
 import signal
 import socket
 import sys
+import tempfile
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -111,6 +112,7 @@ def _become(request: dict[str, Any], messages: int, output: int) -> NoReturn:
         os.dup2(output, 2)
         os.close(output)
         os.environ.update(request["environment"])
+        tempfile.tempdir = None
         os.chdir(request["folder"])
         confine(Limits(**request["limits"]))
         channel = os.fdopen(messages, "w", encoding="utf-8")
@@ -139,10 +141,11 @@ def _reap(statuses: dict[int, int]) -> None:
             return
         if pid == 0:
             return
-        if pid in statuses:
+        fd = statuses.pop(pid, None)
+        if fd is not None:
             _end_group(pid)
-            fd = statuses.pop(pid)
-            _end_strays(statuses)
+        _end_strays(statuses)
+        if fd is not None:
             _tell(fd, {"status": os.waitstatus_to_exitcode(status)})
             os.close(fd)
 
@@ -155,28 +158,31 @@ def _end_group(pid: int) -> None:
 
 
 def _end_strays(statuses: dict[int, int]) -> None:
-    """Kills what an ended child left behind in sessions of its own: orphans become children of this process."""
+    """Kills what an ended child left behind in sessions of its own: orphans become children of this process.
+
+    Again and again, for one that is killed may just have started another.
+    """
+    while strays := _children() - set(statuses):
+        for pid in strays:
+            try:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+            except (ProcessLookupError, ChildProcessError):
+                continue
+
+
+def _children() -> set[int]:
     try:
-        children = {int(pid) for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()}
+        return {int(pid) for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()}
     except OSError:
-        return
-    for pid in children - set(statuses):
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            continue
+        return set()
 
 
 def _end_all(statuses: dict[int, int]) -> None:
     for pid in statuses:
         _end_group(pid)
-    while True:
-        # Whatever they have left behind comes to this process when they are gone.
-        _end_strays({})
-        try:
-            os.waitpid(-1, 0)
-        except ChildProcessError:
-            return
+    # Whatever they have left behind comes to this process when they are gone.
+    _end_strays({})
 
 
 def _tell(fd: int, message: dict[str, int]) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn, Optional
 import typer
 
 from tlpuzzles.border.children import Warm
+from tlpuzzles.border.limits import hide
 from tlpuzzles.commands.output import console
 from tlpuzzles.course import catalog
 from tlpuzzles.course.vocabulary import Exercise
@@ -81,6 +82,7 @@ def grade(
     else:
         jobs = [_job(name, file)]
     signal.signal(signal.SIGTERM, _stop)
+    hide()  # it knows the seed
     with ExitStack() as stack:
         scratch = Path(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="tlpuzzles-", ignore_cleanup_errors=True))
@@ -100,7 +102,7 @@ def grade(
             portability=portability,
             class_arch=_class_arch(jobs[0][1]),
         )
-        chosen = select(device, warm)
+        chosen = select(device, warm, scratch)
         grader = Grader(warm, scratch, chosen)
         results: list[Result] = []
         for exercise, path in jobs:

@@ -48,7 +48,7 @@ def build(
         "emit_cpu": emit_cpu,
         "cases": [{"id": p.case.id, "sizes": dict(p.sizes), "capsule": str(files[p.case.id])} for p in posed],
     }
-    return _read(warm.run("build", job, LIMITS), posed, files)
+    return _read(warm.run("build", job, LIMITS, folder), posed, files)
 
 
 def _read(report: Report, posed: list[Posed], files: Mapping[str, Path]) -> Outcome:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,10 +26,10 @@ class Cpu:
     """Runs kernels on this machine's processor."""
 
     name: str
-    cache: Path
-    """Where the compiled header is kept from one grading to the next."""
-    _pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(max_workers=1), init=False)
-    _header: Future[Path | None] | None = field(default=None, init=False)
+    headers: Path
+    """Folder for the runtime's header in compiled form, which serves every grading of this process."""
+    _sealed: str = field(default="", init=False)
+    """Hash of what was put there."""
 
     @property
     def is_cuda(self) -> bool:
@@ -44,9 +44,10 @@ class Cpu:
         return Device(kind="cpu", name=self.name)
 
     def prepare(self) -> None:
-        """Compiles the header, while TileLang is still being imported."""
-        if self._header is None:
-            self._header = self._pool.submit(build.precompile_header, self.cache)
+        """Compiles the header, while TileLang is still being imported and before any learner's process is there."""
+        if not self._sealed:
+            build.precompile_header(self.headers)
+            self._sealed = _hash(self.headers)
 
     def run(
         self, exercise: Exercise, launches: Sequence[Launch], folder: Path, warm: Warm, tell: Tell
@@ -55,9 +56,9 @@ class Cpu:
         tell("compiling")
         sources = {launch.kernel.symbol: launch.kernel.source for launch in launches}
         try:
-            if self._header is not None:
-                self._header.result()
-            library = build.compile([source.read_text() for source in sources.values() if source], folder, self.cache)
+            # A learner's process may have been at the header since.
+            headers = self.headers if _hash(self.headers) == self._sealed else None
+            library = build.compile([source.read_text() for source in sources.values() if source], folder, headers)
         except build.CompilerError as error:
             failed = Ran(problem=_compiler_failed(error))
             return {launch.case.id: failed for launch in launches}
@@ -118,6 +119,15 @@ def _problem(ran: CpuRun) -> Problem | None:
         return Problem("The kernel asks for more memory than a grading gives it.")
     how = f"signal {ran.signal}" if ran.signal is not None else "without a report"
     return Problem(f"The kernel crashed on the CPU ({how}).", raw=ran.output or None)
+
+
+def _hash(folder: Path) -> str:
+    """Of all files below a folder, their names and contents."""
+    total = hashlib.sha256()
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+        total.update(f"{file.relative_to(folder)}\0{file.stat().st_size}\0".encode())
+        total.update(file.read_bytes())
+    return total.hexdigest()
 
 
 def _compiler_failed(error: build.CompilerError) -> Problem:

@@ -58,7 +58,7 @@ class Cuda:
             done += message.get("event") in ("compiled", "not compiled")
             tell(f"compiling, {done} of {len(kernels)} done")
 
-        compiled = warm.run("cuda", job, COMPILE, sees_gpu=True, on_message=count)
+        compiled = warm.run("cuda", job, COMPILE, folder, sees_gpu=True, on_message=count)
         if compiled.end is not End.FINISHED:
             failed = Ran(problem=_died_compiling(compiled))
             return {launch.case.id: failed for launch in launches}
@@ -69,7 +69,7 @@ class Cuda:
         while waiting:
             job["cases"] = [case.to_json() for case in waiting.values()]
             report = warm.run(
-                "cuda", job, RUN, sees_gpu=True, on_message=lambda m: tell(titles.get(m.get("case", ""), ""))
+                "cuda", job, RUN, folder, sees_gpu=True, on_message=lambda m: tell(titles.get(m.get("case", ""), ""))
             )
             found = _read(report, outputs)
             if not found:

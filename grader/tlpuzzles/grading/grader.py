@@ -6,9 +6,11 @@ GPUs the kernel compiles for. What a stage cannot do becomes a check that says w
 
 from __future__ import annotations
 
+import os
+import tempfile
 import time
-from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -20,8 +22,9 @@ from tlpuzzles.grading.choices import Portability
 from tlpuzzles.grading.devices import GradingDevice
 from tlpuzzles.grading.environment import environment
 from tlpuzzles.grading.plan import Plan, plan
-from tlpuzzles.grading.portability import Compilers
-from tlpuzzles.grading.stages import Launch
+from tlpuzzles.grading.plan import Problem as Posed
+from tlpuzzles.grading.portability import ARCHITECTURE_NAMES, Compilers, representatives
+from tlpuzzles.grading.stages import Launch, store
 from tlpuzzles.grading.submission import Problem, Submission
 from tlpuzzles.verdict.model import Check, ExerciseName, Kind, Result, Verdict
 from tlpuzzles.verdict.points import points, verdict
@@ -64,16 +67,23 @@ class Grader:
     scratch: Path
     device: GradingDevice
     progress: Progress = lambda step, text: None
-    _count: int = field(default=0, init=False)
 
     def grade(self, exercise: Exercise, file: Path, skeleton: str, options: Options) -> Result:
         """Grades one file. Raises NoSubmission or UnknownCase for a wrong use of the command, nothing else."""
         handed_in = submission.read(file)
         posed = plan(exercise, options.seed, on_cuda=self.device.is_cuda, only=options.only)
-        self._count += 1
-        folder = self.scratch / f"grading{self._count}"
-        folder.mkdir()
-        return _Grading(self, exercise, handed_in, skeleton, posed, options, folder).result()
+        with tempfile.TemporaryDirectory(dir=self.scratch, prefix="grading-", ignore_cleanup_errors=True) as folder:
+            return _Grading(self, exercise, handed_in, skeleton, posed, options, Path(folder)).result()
+
+
+@dataclass(frozen=True)
+class Traced:
+    """What the learner's file gave."""
+
+    own: tracing.Traced
+    """For the device at hand."""
+    others: Mapping[str, tracing.Traced]
+    """By architecture, of the problems that represent the variants; empty if the kernel is the same for all."""
 
 
 @dataclass
@@ -84,7 +94,9 @@ class _Grading:
     skeleton: str
     plan: Plan
     options: Options
-    folder: Path
+    scratch: Path
+    """Holds folders that learner's processes could write to, and `folder`, which none can."""
+    folder: Path = field(init=False)
     checks: list[Check] = field(default_factory=list)
     output: str = ""
     not_started: bool = False
@@ -121,57 +133,64 @@ class _Grading:
             self.checks.append(checks.not_started(submission.todos(self.submission.text)))
             return
         self.grader.device.prepare()
-        with ThreadPoolExecutor(max_workers=1) as pool:
-            inputs = pool.submit(judging.draw, self.grader.warm, self.exercise, self.plan, self.folder)
+        with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
             try:
-                traced = self._trace()
+                traced = self._trace(pool)
                 if traced is not None:
-                    self._grade_kernels(traced, inputs)
-            except KeyboardInterrupt:
+                    self._grade_kernels(traced, pool)
+            except (KeyboardInterrupt, SystemExit):
                 # Ends what the threads of this process wait for, and so the threads.
                 self.grader.warm.close()
                 raise
 
-    def _trace(self) -> tracing.Traced | None:
+    def _trace(self, pool: ThreadPoolExecutor) -> Traced | None:
+        """Traces for the device at hand and, if the kernel depends on it, for every other architecture.
+
+        Nothing of a learner's is run after this. So no learner's process can look at an input, which is drawn later,
+        or touch a file that the grading goes on to use: `folder` comes into being when the last of them has ended.
+        """
         self.grader.progress(Step.TRACING, "")
-        text = self.folder / "submission.py"
-        text.write_text(self.submission.text, encoding="utf-8")
-        traced = tracing.trace(
+        own = self._traced("", self.grader.device.arch, self.plan.kernels)
+        self.output += own.output
+        if own.whole is not None:
+            self.checks.append(checks.build_failed(own.whole, self.submission))
+            return None
+        others: dict[str, tracing.Traced] = {}
+        if own.follows_arch and self.options.portability is not Portability.OFF:
+            posed = representatives(self.plan)
+            waiting = {name: pool.submit(self._traced, f"-{name}", name, posed) for name in ARCHITECTURE_NAMES}
+            others = {name: future.result() for name, future in waiting.items()}
+        self.folder = Path(tempfile.mkdtemp(dir=self.scratch))
+        return Traced(own, others)
+
+    def _traced(self, suffix: str, arch: str, posed: Sequence[Posed]) -> tracing.Traced:
+        return tracing.trace(
             self.grader.warm,
             self.submission,
-            text,
             self.exercise.factory,
-            self.grader.device.arch,
-            self.plan.problems,
+            arch,
+            posed,
             self.options.trace_seconds,
+            self.scratch / f"traced{suffix}",
         )
-        self.output += traced.output
-        if traced.whole is not None:
-            self.checks.append(checks.build_failed(traced.whole, self.submission))
-            return None
-        return traced
 
-    def _grade_kernels(self, traced: tracing.Traced, inputs: Future[dict[str, judging.Inputs]]) -> None:
+    def _grade_kernels(self, traced: Traced, pool: ThreadPoolExecutor) -> None:
         self.grader.progress(Step.BUILDING, "")
+        inputs = pool.submit(judging.draw, self.grader.warm, self.exercise, self.plan, self.folder)
         on_cpu = not self.grader.device.is_cuda
         outcome = building.build(
-            self.grader.warm, self.exercise, self.plan, traced.capsules, self.folder, emit_cpu=on_cpu
+            self.grader.warm, self.exercise, self.plan, traced.own.capsules, self.folder, emit_cpu=on_cpu
         )
-        of_kernel = {**traced.problems, **outcome.problems}
+        of_kernel = {**traced.own.problems, **outcome.problems}
         problems = {p.case.id: of_kernel[p.kernel] for p in self.plan.problems if p.kernel in of_kernel}
         self.checks.append(checks.build(self.exercise, outcome, problems, self.submission))
         self.checks.extend(checks.requirements(self.exercise, outcome.requirements, self.submission))
         compilers = Compilers(
-            self.grader.warm,
-            self.exercise,
-            self.submission,
-            self.options.portability,
-            self.options.trace_seconds,
-            self.folder,
+            self.grader.warm, self.submission, self.options.portability is Portability.FULL, self.folder
         )
         with compilers:
-            if not self._stops():
-                compilers.start(self.plan, traced, outcome.built)
+            if not self._stops() and self.options.portability is not Portability.OFF:
+                compilers.start(self._capsules(traced, outcome))
             if not outcome.built:
                 self.checks.extend(
                     checks.case_skipped(case, "there is no kernel to run") for case in self.exercise.cases
@@ -182,6 +201,17 @@ class _Grading:
                 self.grader.progress(Step.PORTABILITY, "")
                 here = self.grader.device.arch if self.grader.device.is_cuda else None
                 self.checks.extend(compilers.checks(here, self.options.class_arch))
+
+    def _capsules(self, traced: Traced, outcome: building.Outcome) -> list[dict[str, Path | Problem]]:
+        """For each variant, what there is to lower, by architecture."""
+        built = [posed.case.id for posed in representatives(self.plan) if posed.case.id in outcome.built]
+        if not traced.others:
+            return [dict.fromkeys(ARCHITECTURE_NAMES, outcome.built[case].capsule) for case in built]
+        return [{name: self._capsule(traced.others[name], name, case) for name in ARCHITECTURE_NAMES} for case in built]
+
+    def _capsule(self, traced: tracing.Traced, arch: str, case: str) -> Path | Problem:
+        problem = traced.whole or traced.problems.get(case)
+        return problem or store(traced.capsules[case], self.folder / f"{case}-{arch}.json")
 
     def _run_kernels(
         self, outcome: building.Outcome, problems: Mapping[str, Problem], inputs: Mapping[str, judging.Inputs]

@@ -28,7 +28,7 @@ class JudgeFailed(Exception):
 def draw(warm: Warm, exercise: Exercise, plan: Plan, folder: Path) -> dict[str, Inputs]:
     """Draws every problem's inputs. Raises JudgeFailed."""
     job = _job("draw", exercise, plan, folder)
-    report = warm.run("judge", job, LIMITS)
+    report = warm.run("judge", job, LIMITS, folder)
     _expect_end(report)
     return {
         message["case"]: {name: Path(file) for name, file in message["files"].items()} for message in report.of("drawn")
@@ -51,7 +51,7 @@ def judge(
     judged: dict[str, Message] = {}
     if outputs:
         job = _job("judge", exercise, plan, folder) | {"outputs": outputs, "dump": None if dump is None else str(dump)}
-        report = warm.run("judge", job, LIMITS)
+        report = warm.run("judge", job, LIMITS, folder)
         _expect_end(report)
         judged = {message["case"]: message for message in report.of("judged")}
     failures = {**problems, **{case: run.problem for case, run in ran.items() if run.problem is not None}}

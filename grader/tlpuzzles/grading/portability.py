@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tlpuzzles.border.children import End, Warm
 from tlpuzzles.border.limits import Limits
-from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.device.cuda.twins import TWINS
 from tlpuzzles.device.limits import ARCHITECTURES, Architecture
-from tlpuzzles.grading import checks, stages, tracing
-from tlpuzzles.grading.choices import Portability
+from tlpuzzles.grading import checks, stages
 from tlpuzzles.grading.plan import Plan
 from tlpuzzles.grading.plan import Problem as Posed
 from tlpuzzles.grading.submission import Problem, Submission
@@ -23,7 +21,7 @@ from tlpuzzles.verdict.model import Check, Kind
 Answers = dict[str, Problem | None]
 """By architecture: why the kernel does not compile for it, None if it does. One lowering may answer for two."""
 
-_NAMES = [architecture.name for architecture in ARCHITECTURES]
+ARCHITECTURE_NAMES = [architecture.name for architecture in ARCHITECTURES]
 
 LOWER = Limits(seconds=60)
 COMPILE = Limits(seconds=240)
@@ -34,10 +32,8 @@ class Compilers:
     """Lowers one problem of each variant for every architecture, in children of low priority."""
 
     warm: Warm
-    exercise: Exercise
     submission: Submission
-    how: Portability
-    trace_seconds: float
+    runs_nvcc: bool
     folder: Path
     _pool: ThreadPoolExecutor = field(init=False)
     _answers: dict[str, list[Future[Answers]]] = field(default_factory=dict, init=False)
@@ -47,22 +43,13 @@ class Compilers:
         # No more than there are cores: two that share one take longer than one after the other.
         self._pool = ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1))
 
-    def start(self, plan: Plan, traced: tracing.Traced, built: Mapping[str, stages.Built]) -> None:
-        """Starts lowering. `traced`: for the device at hand; its kernels serve every GPU unless they follow it."""
-        if self.how is Portability.OFF:
-            return
-        posed = _representatives(problem for problem in plan.problems if problem.case.id in built)
-        if traced.follows_arch:
-            again = {name: self._pool.submit(self._trace, name, posed) for name in _NAMES}
+    def start(self, variants: Sequence[Mapping[str, Path | Problem]]) -> None:
+        """Starts lowering. `variants`: for each, a file with the capsule or why there is none, by architecture."""
         # The later variants have more to them: what takes longest starts first, so that no core waits at the end.
-        for case in (p.case.id for p in reversed(posed)):
-            if traced.follows_arch:
-                capsules = {name: self._pool.submit(self._traced_again, again[name], name, case) for name in _NAMES}
-            else:
-                capsules = dict.fromkeys(_NAMES, _done(built[case].capsule))
+        for capsules in reversed(variants):
             answers: dict[str, Future[Answers]] = {}
             # A twin waits for the architecture whose answer may be its own, so that one is asked first.
-            for name in sorted(_NAMES, key=lambda name: name in TWINS.values()):
+            for name in sorted(ARCHITECTURE_NAMES, key=lambda name: name in TWINS.values()):
                 answers[name] = self._pool.submit(self._answer, name, capsules, dict(answers))
                 self._answers.setdefault(name, []).append(answers[name])
 
@@ -70,7 +57,7 @@ class Compilers:
         """A check for each architecture. Graded is the GPU at hand, `here`, else `class_arch`, else that any works."""
         if not self._answers:
             return []
-        problems = {name: self._first_problem(name) for name in _NAMES}
+        problems = {name: self._first_problem(name) for name in ARCHITECTURE_NAMES}
         must = here or class_arch
         any_works = any(problem is None for problem in problems.values())
         return [
@@ -98,23 +85,14 @@ class Compilers:
         problems = (answer.result()[name] for answer in self._answers[name])
         return next((problem for problem in problems if problem is not None), None)
 
-    def _trace(self, arch: str, posed: list[Posed]) -> tracing.Traced:
-        text = self.folder / "submission.py"
-        return tracing.trace(self.warm, self.submission, text, self.exercise.factory, arch, posed, self.trace_seconds)
-
-    def _traced_again(self, again: Future[tracing.Traced], arch: str, case: str) -> Path | Problem:
-        traced = again.result()
-        problem = traced.whole or traced.problems.get(case)
-        return problem or stages.store(traced.capsules[case], self.folder / f"{case}-{arch}.json")
-
     def _answer(
-        self, arch: str, capsules: Mapping[str, Future[Path | Problem]], others: Mapping[str, Future[Answers]]
+        self, arch: str, capsules: Mapping[str, Path | Problem], others: Mapping[str, Future[Answers]]
     ) -> Answers:
-        capsule = capsules[arch].result()
+        capsule = capsules[arch]
         if isinstance(capsule, Problem):
             return {arch: capsule}
         for other, twin in TWINS.items():
-            theirs = capsules[other].result() if twin == arch else None
+            theirs = capsules[other] if twin == arch else None
             if isinstance(theirs, Path) and theirs.read_bytes() == capsule.read_bytes():
                 answers = others[other].result()
                 if arch in answers:
@@ -122,9 +100,9 @@ class Compilers:
         return self._lower(arch, capsule)
 
     def _lower(self, arch: str, capsule: Path) -> Answers:
-        full = self.how is Portability.FULL
+        full = self.runs_nvcc
         job = {"capsule": str(capsule), "arch": arch, "nvcc": full}
-        report = self.warm.run("lower", job, COMPILE if full else LOWER)
+        report = self.warm.run("lower", job, COMPILE if full else LOWER, self.folder)
         said = {message["arch"]: message["problem"] for message in report.of("lowered")}
         if report.end is End.FINISHED and arch in said:
             return {name: None if problem is None else stages.problem(problem) for name, problem in said.items()}
@@ -133,15 +111,9 @@ class Compilers:
         return {arch: Problem(f"TileLang's compiler ended without an answer: it {report.end.value} ({report.code}).")}
 
 
-def _done(value: Path) -> Future[Path | Problem]:
-    future: Future[Path | Problem] = Future()
-    future.set_result(value)
-    return future
-
-
-def _representatives(posed: Iterable[Posed]) -> list[Posed]:
+def representatives(plan: Plan) -> list[Posed]:
     """The first problem of each variant: exercises name a ragged one first."""
     first: dict[str, Posed] = {}
-    for problem in posed:
+    for problem in plan.problems:
         first.setdefault(problem.case.variant, problem)
     return list(first.values())

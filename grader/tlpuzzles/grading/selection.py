@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from tlpuzzles.border.children import Warm
 from tlpuzzles.border.limits import Limits
 from tlpuzzles.device.cuda import devices
@@ -10,27 +12,26 @@ from tlpuzzles.grading.choices import DeviceChoice
 from tlpuzzles.grading.cpu import Cpu, processor
 from tlpuzzles.grading.cuda import Cuda
 from tlpuzzles.grading.devices import GradingDevice
-from tlpuzzles.workspace.cache import cache_dir
 
 
-def select(choice: DeviceChoice, warm: Warm) -> GradingDevice:
+def select(choice: DeviceChoice, warm: Warm, scratch: Path) -> GradingDevice:
     """The device to grade on. Raises UsageError if a GPU was asked for and none can be used."""
     if choice is DeviceChoice.CPU:
-        return _cpu()
+        return _cpu(scratch)
     found = devices.find()
     if found.presence is not devices.Presence.PRESENT:
         if choice is DeviceChoice.CUDA:
             raise UsageError(f"No GPU can be used: {found.why}. Grade with --device cpu, or run `tlpuzzles doctor`.")
-        return _cpu()
-    report = warm.run("probe", {}, Limits(seconds=60, memory=None), sees_gpu=True)
+        return _cpu(scratch)
+    report = warm.run("probe", {}, Limits(seconds=60, memory=None), scratch, sees_gpu=True)
     answer = next(iter(report.of("probe")), None)
     if answer is not None and answer["usable"]:
         return Cuda(str(answer["name"]), str(answer["arch"]))
     why = answer["why"] if answer is not None else f"asking for it failed: the process {report.end.value}"
     if choice is DeviceChoice.CUDA:
         raise UsageError(f"The GPU {found.gpus[0].name} cannot be used: {why}. Run `tlpuzzles doctor`.")
-    return _cpu()
+    return _cpu(scratch)
 
 
-def _cpu() -> Cpu:
-    return Cpu(processor(), cache_dir())
+def _cpu(scratch: Path) -> Cpu:
+    return Cpu(processor(), scratch / "header")

@@ -30,10 +30,13 @@ class Traced:
 
 
 def trace(
-    warm: Warm, submission: Submission, text: Path, factory: str, arch: str, posed: Iterable[Posed], seconds: float
+    warm: Warm, submission: Submission, factory: str, arch: str, posed: Iterable[Posed], seconds: float, folder: Path
 ) -> Traced:
-    """Traces every problem in one child. `text`: a file with the submission's text; `seconds`: the time limit."""
+    """Traces every problem in one child, which can write to `folder`. `seconds`: the time limit."""
     posed = list(posed)
+    folder.mkdir()
+    text = folder / "submission.py"
+    text.write_text(submission.text, encoding="utf-8")
     job = {
         "path": str(submission.path),
         "text": str(text),
@@ -41,7 +44,7 @@ def trace(
         "arch": arch,
         "cases": [{"id": p.case.id, "arguments": p.arguments} for p in posed],
     }
-    report = warm.run("trace", job, Limits(seconds))
+    report = warm.run("trace", job, Limits(seconds), folder)
     return _read(report, submission, [p.case.id for p in posed])
 
 
