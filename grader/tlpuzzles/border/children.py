@@ -88,7 +88,7 @@ class Warm:
         self._errors = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115 - closed in close()
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-c", _BOOT, json.dumps(_import_path()), str(theirs.fileno())],
+                [sys.executable, "-I", "-c", _BOOT, json.dumps(_import_path()), str(theirs.fileno()), str(os.getpid())],
                 stdin=subprocess.DEVNULL,
                 stdout=self._errors,
                 stderr=self._errors,
@@ -186,7 +186,7 @@ class Warm:
 
 _BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from tlpuzzles.border.warm import main; main(int(sys.argv[2]))"
+    "from tlpuzzles.border.warm import main; main(*map(int, sys.argv[2:]))"
 )
 
 

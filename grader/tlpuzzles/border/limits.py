@@ -33,7 +33,7 @@ class Limits:
 
 def confine(limits: Limits) -> None:
     """Puts the calling process under `limits`, in a session of its own, to die with its parent."""
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    die_with_parent()
     if limits.hidden:
         hide()
     _lower(resource.RLIMIT_CORE, 0)
@@ -41,6 +41,11 @@ def confine(limits: Limits) -> None:
     _lower(resource.RLIMIT_CPU, int(limits.seconds * 4) + 30)
     if limits.memory is not None:
         _lower(resource.RLIMIT_AS, limits.memory)
+
+
+def die_with_parent() -> None:
+    """Has the calling process killed when the thread that started it ends, however that ends."""
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def hide() -> None:

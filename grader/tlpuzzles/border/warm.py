@@ -24,7 +24,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from tlpuzzles.border.limits import Limits, adopt_orphans, confine
+from tlpuzzles.border.limits import Limits, adopt_orphans, confine, die_with_parent
 
 MAX_REQUEST = 1 << 20
 ROLES = {
@@ -40,8 +40,11 @@ ROLES = {
 Emit = Callable[[dict[str, Any]], None]
 
 
-def main(control_fd: int) -> None:
-    """Serves jobs until the control socket closes."""
+def main(control_fd: int, parent: int) -> None:
+    """Serves jobs until the control socket closes or the parent dies."""
+    die_with_parent()
+    if os.getppid() != parent:
+        return
     adopt_orphans()
     control = socket.socket(fileno=control_fd)
     _import_all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 import tempfile
@@ -87,6 +88,8 @@ def grade(
         scratch = Path(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="tlpuzzles-", ignore_cleanup_errors=True))
         )
+        # The C++ compiler's temporary files, too, then go with the rest.
+        os.environ["TMPDIR"] = tempfile.tempdir = str(scratch)
         # Started before the rest is imported: it takes seconds to be ready.
         warm = stack.enter_context(Warm(scratch))
         from tlpuzzles.grading.grader import Grader, Options
