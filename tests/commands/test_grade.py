@@ -194,7 +194,7 @@ def test_interrupted_at_any_moment_nothing_is_left(
     begin = time.monotonic()
     process.send_signal(how)
     out, err = process.communicate(timeout=20)
-    # While Python itself is starting, a signal ends it as it ends any process; a shell calls that 128 + its number, too.
+    # While Python is starting, a signal ends it as it ends any process; a shell calls that 128 + its number, too.
     assert process.returncode in (128 + how, -how)
     assert time.monotonic() - begin < 5
     assert out == ""
