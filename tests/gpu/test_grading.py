@@ -65,7 +65,10 @@ def test_a_wrong_kernel_is_told_its_mistake(grade: Callable[..., Result]) -> Non
     wrong = next(wrong for wrong in wrong_flash_attention.WRONG if wrong.id == "keys-past-the-end")
     result = grade("flash_attention", wrong.source("flash_attention"), only=wrong.check)
     assert result.verdict is Verdict.FAILED
-    assert {check.detail.mistake for check in result.checks if check.detail and check.detail.mistake} == {wrong.mistake}
+    named = [check.detail.mistake for check in result.checks if check.detail and check.detail.mistake]
+    # The tile, and so the mistake's full name, is the GPU's.
+    assert named
+    assert all(name.startswith("keys-past-the-end") for name in named)
 
 
 def test_unwritten_elements_are_known_by_the_poison(grade: Callable[..., Result]) -> None:

@@ -71,6 +71,7 @@ def test_a_known_message_of_a_compiler(raw: str, name: str, says: str, fault: Fa
         ("CUDA error: an illegal memory access was encountered", "illegal-access", RunOutcome.CRASHED),
         ("CUDA error: misaligned address", "misaligned", RunOutcome.CRASHED),
         ("CUDA error: device-side assert triggered", "device-assert", RunOutcome.CRASHED),
+        ("CUDA error: operation not supported on global/shared address space", "illegal-access", RunOutcome.CRASHED),
         ("CUDA error: unspecified launch failure", "launch-failed", RunOutcome.CRASHED),
         ("CUDA out of memory. Tried to allocate 20.00 GiB.", "gpu-memory", RunOutcome.OUT_OF_MEMORY),
         (

@@ -16,7 +16,8 @@ LAUNCHING: tuple[Known, ...] = (
     ),
     Known(
         "illegal-access",
-        r"illegal memory access|CUDA_ERROR_ILLEGAL_ADDRESS",
+        r"illegal memory access|CUDA_ERROR_ILLEGAL_ADDRESS|operation not supported on global/shared address space"
+        r"|CUDA_ERROR_INVALID_ADDRESS_SPACE",
         "The kernel read or wrote memory that does not belong to it, and the GPU stopped it",
         "Check every index against the shape of its tensor, above all in the last block, and leave TileLang's "
         "safe memory access on",
