@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -38,7 +39,9 @@ def main() -> None:
     result = Result.model_validate(document)
     console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True, highlight=False)
     terminal.show(result, console, title=exercise.title, following=None)
-    console.save_svg(str(TARGET), title=f"$ tlpuzzles grade 6 {result.file}")
+    svg = console.export_svg(title=f"$ tlpuzzles grade 6 {result.file}")
+    # Without the fonts that rich has the reader's browser fetch from elsewhere: any font of equal widths will do.
+    TARGET.write_text(re.sub(r"@font-face \{.*?\}\n", "", svg, flags=re.DOTALL), encoding="utf-8")
 
 
 if __name__ == "__main__":
