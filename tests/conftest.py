@@ -1,18 +1,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.grades import grades
 from tlpuzzles.border.children import Warm
-from tlpuzzles.course import catalog
 from tlpuzzles.grading.choices import Portability
 from tlpuzzles.grading.cpu import Cpu
 from tlpuzzles.grading.grader import Grader, Options
 from tlpuzzles.verdict.model import Result
-from tlpuzzles.workspace.folders import shipped
 
 QUICK = Options(seed=20_231, portability=Portability.OFF, stop_at_first_failure=True, trace_seconds=2.0)
 """For the many kernels that are graded in tests: other GPUs have tests of their own."""
@@ -35,14 +33,7 @@ def grader(warm: Warm, tmp_path_factory: pytest.TempPathFactory) -> Grader:
 def grade(grader: Grader, learner: Path) -> Callable[..., Result]:
     """Grades a source text as a learner's file: grade("1", text, portability=...)."""
 
-    def run(name: str, text: str, **options: object) -> Result:
-        exercise = catalog.find(name)
-        file = learner / exercise.file
-        file.write_text(text, encoding="utf-8")
-        skeleton = shipped(exercise).file(exercise).read_text(encoding="utf-8")
-        return grader.grade(exercise, file, skeleton, replace(QUICK, **options))  # type: ignore[arg-type]
-
-    return run
+    return grades(grader, learner, QUICK)
 
 
 @pytest.fixture

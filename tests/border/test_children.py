@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tlpuzzles.border.children import MAX_OUTPUT, End, Report, Warm, WarmDied
+from tlpuzzles.border.children import Warm, WarmDied
 from tlpuzzles.border.limits import Limits
+from tlpuzzles.border.watching import MAX_OUTPUT, End, Report
 
 
 def run(warm: Warm, tmp_path: Path, text: str, *, seconds: float = 10.0) -> Report:

@@ -11,6 +11,7 @@ import pytest
 import tlpuzzles_solutions
 from tests.gpu import kernels
 from tests.gpu.harness import UNSAFE
+from tests.grades import grades
 from tests.grading.test_bad_input import GOOD
 from tests.mutants import wrong_flash_attention
 from tests.tracing import trace
@@ -24,7 +25,6 @@ from tlpuzzles.grading.selection import select
 from tlpuzzles.grading.stages import Built, Launch, store
 from tlpuzzles.kernel.capsule import Capsule
 from tlpuzzles.verdict.model import Kind, Result, Verdict
-from tlpuzzles.workspace.folders import shipped
 
 OPTIONS = Options(seed=20_232, portability=Portability.OFF)
 
@@ -41,14 +41,7 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
 
 @pytest.fixture
 def grade(grader: Grader, tmp_path: Path) -> Callable[..., Result]:
-    def run(name: str, text: str, **options: object) -> Result:
-        exercise = catalog.find(name)
-        file = tmp_path / exercise.file
-        file.write_text(text, encoding="utf-8")
-        skeleton = shipped(exercise).file(exercise).read_text(encoding="utf-8")
-        return grader.grade(exercise, file, skeleton, replace(OPTIONS, **options))  # type: ignore[arg-type]
-
-    return run
+    return grades(grader, tmp_path, OPTIONS)
 
 
 @pytest.mark.parametrize("slug", [exercise.slug for exercise in catalog.exercises()])

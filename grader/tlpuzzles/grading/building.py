@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tlpuzzles.border.children import End, Message, Report, Warm
+from tlpuzzles.border.children import Warm
 from tlpuzzles.border.limits import Limits
+from tlpuzzles.border.watching import End, Message, Report
 from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.grading.plan import Plan
 from tlpuzzles.grading.plan import Problem as Posed

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tlpuzzles.border.children import End, Message, Report, Warm
+from tlpuzzles.border.children import Warm
 from tlpuzzles.border.limits import Limits
+from tlpuzzles.border.watching import End, Message, Report
 from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.device.cuda.model import Argument, Explanation, Fault, LaunchCase, Role, RunOutcome, poisons
 from tlpuzzles.grading.devices import Tell

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tlpuzzles.border.children import End, Message, Report, Warm
+from tlpuzzles.border.children import Warm
 from tlpuzzles.border.limits import Limits
+from tlpuzzles.border.watching import End, Message, Report
 from tlpuzzles.course.vocabulary import Case, Exercise
 from tlpuzzles.grading import checks
 from tlpuzzles.grading.plan import Plan

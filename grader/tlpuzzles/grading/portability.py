@@ -8,8 +8,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tlpuzzles.border.children import End, Warm
+from tlpuzzles.border.children import Warm
 from tlpuzzles.border.limits import Limits
+from tlpuzzles.border.watching import End
 from tlpuzzles.device.cuda.twins import TWINS
 from tlpuzzles.device.limits import ARCHITECTURES, Architecture
 from tlpuzzles.grading import checks, stages

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tlpuzzles.border.children import End, Message, Report, Warm
+from tlpuzzles.border.children import Warm
 from tlpuzzles.border.limits import Limits
+from tlpuzzles.border.watching import End, Message, Report
 from tlpuzzles.grading.plan import Problem as Posed
 from tlpuzzles.grading.submission import Problem, Submission
 from tlpuzzles.kernel.capsule import Capsule
