@@ -17,11 +17,13 @@ HEADER = "import math\nimport tilelang\nimport tilelang.language as T\n\n"
 """Put before a source by `trace`, so that line 1 of the source is line 5 of the file."""
 
 
+_FOLDER = tempfile.TemporaryDirectory(prefix="tlpuzzles-test-")  # removed when the tests end
+
+
 @cache
 def _module(source: str) -> ModuleType:
     # TileLang reads a kernel's text from its file, so the source must be in one.
-    folder = Path(tempfile.mkdtemp(prefix="tlpuzzles-test-"))
-    path = folder / f"kernel_{hashlib.sha256(source.encode()).hexdigest()[:12]}.py"
+    path = Path(_FOLDER.name) / f"kernel_{hashlib.sha256(source.encode()).hexdigest()[:12]}.py"
     path.write_text(source)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
