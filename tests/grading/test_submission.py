@@ -12,7 +12,8 @@ import tilelang
 
 def make(N):
     # TODO 1: launch the blocks.
-    # TODO 2: add.
+    # TODO 2: add,
+    # element by element.
     return None
 '''
 
@@ -73,5 +74,5 @@ def test_only_comments_and_layout_leave_a_skeleton_untouched(text: str, untouche
 def test_todos_are_listed_with_their_lines() -> None:
     assert [(todo.line, todo.text) for todo in todos(SKELETON)] == [
         (6, "TODO 1: launch the blocks."),
-        (7, "TODO 2: add."),
+        (7, "TODO 2: add, element by element."),
     ]

@@ -20,7 +20,7 @@ from tlpuzzles.course import catalog
 from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.errors import UsageError
 from tlpuzzles.grading.choices import DeviceChoice, Portability
-from tlpuzzles.workspace.folders import Workspace, current_folder, find_workspace, shipped, workspace_root
+from tlpuzzles.workspace.folders import current_folder, find_workspace, shipped, workspace_root
 from tlpuzzles.workspace.marker import MARKER, read_marker
 
 if TYPE_CHECKING:
@@ -148,8 +148,10 @@ def _job(name: str | None, file: Path | None) -> tuple[Exercise, Path]:
     exercise = catalog.find(name)
     if file is not None:
         return exercise, file
-    workspace: Workspace = find_workspace(current_folder())
-    return exercise, workspace.file(exercise)
+    path = find_workspace(current_folder()).file(exercise)
+    if not path.exists():
+        raise UsageError(f"Your workspace has no file {path}. `tlpuzzles init` puts back what is missing.")
+    return exercise, path
 
 
 def _class_arch(file: Path) -> str | None:

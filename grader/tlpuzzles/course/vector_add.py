@@ -111,8 +111,8 @@ EXERCISE = Exercise(
     mistakes=(
         Mistake("difference", "A - B instead of A + B", _difference, hint=1),
         Mistake("product", "A * B instead of A + B", _product, hint=1),
-        Mistake("a-twice", "A + A: B is never read", _a_twice),
-        Mistake("b-twice", "B + B: A is never read", _b_twice),
+        Mistake("a-twice", "A + A: B is never read", _a_twice, hint=1),
+        Mistake("b-twice", "B + B: A is never read", _b_twice, hint=1),
         Mistake("only-a", "A alone: B is never added", _only_a),
         *(
             Mistake(

@@ -27,7 +27,7 @@ from tlpuzzles.grading.portability import ARCHITECTURE_NAMES, Compilers, represe
 from tlpuzzles.grading.stages import Launch, store
 from tlpuzzles.grading.submission import Problem, Submission
 from tlpuzzles.verdict.model import Check, ExerciseName, Kind, Result, Verdict
-from tlpuzzles.verdict.points import points, verdict
+from tlpuzzles.verdict.points import NOTHING, points, verdict
 
 
 class Step(str, Enum):
@@ -116,7 +116,7 @@ class _Grading:
             exercise=ExerciseName(number=self.exercise.number, slug=self.exercise.slug),
             file=self.submission.shown,
             verdict=Verdict.NOT_STARTED if self.not_started else verdict(self.checks),
-            points=points(self.checks, elsewhere=elsewhere, unasked=unasked),
+            points=NOTHING if self.not_started else points(self.checks, elsewhere=elsewhere, unasked=unasked),
             device=self.grader.device.shown,
             checks=tuple(self.checks),
             output=self.output,

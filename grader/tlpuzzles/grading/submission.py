@@ -102,9 +102,14 @@ def is_untouched(text: str, skeleton: str) -> bool:
 
 
 def todos(text: str) -> list[Todo]:
-    """The numbered TODO comments of a skeleton."""
-    return [
-        Todo(number, match.group(0).strip())
-        for number, line in enumerate(text.splitlines(), 1)
-        if (match := re.search(r"TODO\s*\d+.*", line))
-    ]
+    """The numbered TODO comments of a skeleton, each with the comment lines that go on with it."""
+    found: list[Todo] = []
+    goes_on = False
+    for number, line in enumerate(text.splitlines(), 1):
+        comment = line.strip().removeprefix("#").strip() if line.strip().startswith("#") else ""
+        if (match := re.search(r"TODO\s*\d+.*", line)) is not None:
+            found.append(Todo(number, match.group(0).strip()))
+        elif goes_on and comment:
+            found[-1] = Todo(found[-1].line, f"{found[-1].text} {comment}")
+        goes_on = bool(found) and (match is not None or (goes_on and bool(comment)))
+    return found

@@ -31,8 +31,15 @@ def explain(check: Check, page: Page, marks: Marks) -> None:
     if rows:
         page.blank()
         page.pairs(rows, indent=2)
-    if check.detail.raw:
+    if check.detail.raw and not _adds_nothing(check.detail.raw, check.message):
         _raw(check.detail.raw, page, marks)
+
+
+def _adds_nothing(raw: str, message: str) -> bool:
+    """Whether all that was reported is in the message already."""
+    told, said = " ".join(raw.split()), " ".join(message.split())
+    # Python's own errors are reported with their type before them.
+    return told in said or (told.partition(": ")[2] or told) in said
 
 
 def _location(location: Location, page: Page, marks: Marks) -> None:

@@ -68,6 +68,7 @@ class _Group:
         self.told = [check for check in checks if check not in self.passed and check not in self.skipped]
         self.checks = checks
         self.said: set[str] = set()
+        self.told_already: set[str] = set()
         self.heading = self._heading()
 
     def show(self) -> None:
@@ -140,7 +141,18 @@ class _Group:
             elif kind == WARNING:
                 self.page.cut(first, ("for the same reason", "dim"))
             else:
-                self.page.cut(first, (self._says(check), "dim"))
+                self._told(first, self._says(check))
+
+    def _told(self, first: Text, says: str) -> None:
+        """A message in full, for another failure's may be the one that helps; below the title where that is long."""
+        if first.cell_len + cell_len(says) <= self.page.width:
+            self.page.line(first, (says, "dim"))
+        elif self.page.width - first.cell_len >= self.page.width // 2:
+            self.page.paragraph(Text(says, style="dim"), lead=first)
+        else:
+            first.rstrip()
+            self.page.cut(first)
+            self.page.paragraph(Text(says, style="dim"), lead=Text(" " * (self.heading.cell_len + 2)))
 
     def _is_new(self, check: Check) -> bool:
         """Whether no warning before it says the same, but for the GPU that it names."""
@@ -156,7 +168,10 @@ class _Group:
             return "explained below"
         if self.subject is not None and check.message == self.subject.message:
             return "for the same reason"
-        return self.marks.phrase(check.message)
+        if check.message in self.told_already:
+            return "for the same reason"
+        self.told_already.add(check.message)
+        return self.marks.clean(check.message)
 
     def _not_run(self, message: str, checks: Sequence[Check]) -> None:
         lead = self._lead()

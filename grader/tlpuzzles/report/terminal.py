@@ -12,7 +12,8 @@ from tlpuzzles.report.explained import explain
 from tlpuzzles.report.layout import Page
 from tlpuzzles.report.marks import STYLES, marks_for
 from tlpuzzles.report.overview import leading, overview
-from tlpuzzles.verdict.model import Detail, Result, Verdict
+from tlpuzzles.verdict.model import Check, Detail, Kind, Result, Verdict
+from tlpuzzles.verdict.points import ANOTHER_KERNEL, SPEED
 
 BADGES = {
     Verdict.PASSED: "PASSED",
@@ -100,9 +101,28 @@ class _Report:
         filled = BAR * points.earned // graded
         bar = (self.marks.filled * filled, STYLES[self.result.verdict.value])
         rest = (self.marks.empty * (BAR - filled), "dim")
-        more = f"; {points.not_graded} more are not graded here" if points.not_graded else ""
-        text = Text.assemble(f"{points.earned} of {graded} points", (more, "dim"))
+        text = Text.assemble(f"{points.earned} of {graded} points", (self._not_graded(), "dim"))
         self.page.paragraph(text, lead=Text.assemble("  ", bar, rest, "  "))
+        cause = self._why_none()
+        if cause is not None:
+            self.page.paragraph(
+                Text(f"Right results earn nothing while this fails: {self.marks.clean(cause.title)}.", style="dim"),
+                lead="  ",
+            )
+
+    def _not_graded(self) -> str:
+        left = self.result.points.not_graded
+        if not left:
+            return ""
+        return "; 40 more are for speed, not graded here" if left == SPEED else f"; {left} more are not graded here"
+
+    def _why_none(self) -> Check | None:
+        """The check because of which right results earn no points, if there are any."""
+        right = any(c.kind is Kind.CORRECTNESS and c.verdict is Verdict.PASSED for c in self.result.checks)
+        if not right or self.result.points.earned:
+            return None
+        failed = (c for c in self.result.checks if c.verdict is Verdict.FAILED and c.graded)
+        return next((c for c in failed if c.kind in ANOTHER_KERNEL), None)
 
     def _next(self) -> None:
         page, commands = self.page, self._commands()
@@ -137,7 +157,8 @@ class _Report:
             commands.append((f"tlpuzzles hint {number}{level}", "the hint for this" if level else "a hint"))
         if verdict is Verdict.ERROR:
             commands.append(("tlpuzzles doctor", "checks this machine"))
-        commands.append((self._again(detail), "grades this case again" if detail.case else "grades it again"))
+        again = detail if self.subject and self.subject.kind in (Kind.CORRECTNESS, Kind.ORDER) else Detail()
+        commands.append((self._again(again), "grades this case again" if again.case else "grades it again"))
         return commands
 
     def _again(self, detail: Detail) -> str:

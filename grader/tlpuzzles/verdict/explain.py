@@ -111,8 +111,12 @@ def _worst(answer: Answer) -> torch.Tensor:
 def _never_written(answer: Answer) -> tuple[str, Region]:
     unwritten, name = _unwritten(answer), answer.output.name
     where = _region(unwritten, answer)
-    if where.shape is Shape.EVERYTHING:
-        return f"{name} was never written: the kernel ends without storing a result in it.", where
+    if bool(unwritten.all()):
+        message = (
+            f"{name} was never written: the kernel ends without storing a result in it, or only adds to what was there "
+            "(then write = instead of +=)."
+        )
+        return message, where
     count = f"{where.elements} of the {where.total} elements of {name} were"
     if where.elements == 1:
         count = f"One of the {where.total} elements of {name} was"
@@ -184,7 +188,7 @@ def _located(answer: Answer, where: Region, how: str | None) -> str:
 
 def _by_how_much(answer: Answer) -> str:
     error = _error(answer.comparison)
-    if error is None or error >= 1.0:
+    if error is None or error >= 0.995:
         return ""
     return f": on the whole, it is {100 * error:.2g} % off"
 

@@ -9,6 +9,8 @@ from tlpuzzles.verdict.model import Check, Kind, Points, Verdict
 CORRECTNESS = 60
 SPEED = 40
 POSSIBLE = CORRECTNESS + SPEED
+NOTHING = Points(earned=0, possible=POSSIBLE, not_graded=SPEED)
+"""Of an exercise that was not started."""
 
 ANSWERS = (Kind.CORRECTNESS, Kind.FUNCTION, Kind.TUNING, Kind.OUTPUT)
 """Kinds of checks that look at what the learner's work gives. Without one of them, nothing was graded."""
