@@ -133,3 +133,17 @@ def test_closing_ends_everything(tmp_path: Path) -> None:
     process = warm._process.pid
     warm.close()
     assert not Path(f"/proc/{process}").exists()
+
+
+def test_a_child_cannot_make_the_warm_process_deaf(warm: Warm, tmp_path: Path) -> None:
+    """It is forked from it, and must not find the files by which it listens."""
+    deafen = (
+        "import os, select\n"
+        "for fd in range(3, 64):\n"
+        "    try: where = os.readlink(f'/proc/self/fd/{fd}')\n"
+        "    except OSError: continue\n"
+        "    print(where.partition(':')[0])\n"
+    )
+    report = run(warm, tmp_path, deafen + "def f(): ...\n")
+    assert report.output.split() == ["pipe"]
+    assert run(warm, tmp_path, "def f(): ...\n").end is End.FINISHED

@@ -161,9 +161,7 @@ def test_unwritten_elements(gemm: Posed, tmp_path: Path) -> None:
     )
     assert judgement.detail.found is not None
     nothing = output(gemm, tmp_path, unwritten((100, 228), "float16"))
-    assert nothing.message.startswith(
-        "C was never written: the kernel ends without storing a result in it, or only adds"
-    )
+    assert nothing.message.startswith("C was never written: the kernel ends without storing a result in it, or")
 
 
 def test_not_finite_elements(gemm: Posed, tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ class Warm:
             watch = Watch(messages.read, output.read, status.read, limits, on_message)
             watch.run()
             self._had_children = self._had_children or watch.pid is not None
-            if watch.pid is None or (watch.code is None and not watch.killed):
+            if watch.pid is None or watch.code is None:
                 raise WarmDied(self._why())
             return watch.report(time.monotonic() - begin)
 

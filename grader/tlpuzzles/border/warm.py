@@ -59,7 +59,7 @@ def main(control_fd: int, parent: int) -> None:
         while True:
             for key, _ in selector.select():
                 if key.fileobj is control:
-                    if not _serve(control, statuses, (wake_read, wake_write)):
+                    if not _serve(control, statuses):
                         _end_all(statuses)
                         return
                 else:
@@ -81,7 +81,7 @@ def _import_all() -> None:
     gc.freeze()
 
 
-def _serve(control: socket.socket, statuses: dict[int, int], private: tuple[int, int]) -> bool:
+def _serve(control: socket.socket, statuses: dict[int, int]) -> bool:
     data, fds, _, _ = socket.recv_fds(control, MAX_REQUEST, 3)
     if not data:
         return False
@@ -89,9 +89,6 @@ def _serve(control: socket.socket, statuses: dict[int, int], private: tuple[int,
     request = json.loads(data)
     pid = os.fork()
     if pid == 0:
-        control.close()
-        for fd in (*private, *statuses.values(), status):
-            os.close(fd)
         _become(request, messages, output)
     os.close(messages)
     os.close(output)
@@ -113,7 +110,9 @@ def _become(request: dict[str, Any], messages: int, output: int) -> NoReturn:
         os.setsid()
         os.dup2(output, 1)
         os.dup2(output, 2)
-        os.close(output)
+        # This process's own files must not be a child's: through its epoll it could be made deaf.
+        os.closerange(3, messages)
+        os.closerange(messages + 1, os.sysconf("SC_OPEN_MAX") if os.sysconf("SC_OPEN_MAX") < 65536 else 65536)
         os.environ.update(request["environment"])
         tempfile.tempdir = None
         os.chdir(request["folder"])

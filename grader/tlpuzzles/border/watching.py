@@ -22,6 +22,10 @@ MAX_MESSAGES = 64 << 20
 Message = dict[str, Any]
 
 
+PATIENCE = 5.0
+"""Seconds in which the warm process must tell of a child that was killed; after that it is itself in trouble."""
+
+
 class End(Enum):
     """How a child ended. Whatever its messages say, only FINISHED means that it did all it was asked."""
 
@@ -77,7 +81,7 @@ class Watch:
         self._messages, self._output, self._status = messages, output, status
         self._limits, self._on_message = limits, on_message
         self._received: list[Message] = []
-        self._heard = 0.0
+        self._heard = self._killed_at = 0.0
         self._parsed = 0
 
     def run(self) -> None:
@@ -94,6 +98,8 @@ class Watch:
                 os.set_blocking(fd, False)
                 selector.register(fd, selectors.EVENT_READ)
             while self.code is None and self._status in selector.get_map():
+                if self.killed is not None and time.monotonic() > self._killed_at + PATIENCE:
+                    return
                 # The clock starts when the child does: before that it waits for the warm process to be ready.
                 if end is None and self.pid is not None:
                     end = time.monotonic() + self._limits.seconds
@@ -108,7 +114,7 @@ class Watch:
                 if end is not None and deadline is not None and time.monotonic() >= deadline and self.code is None:
                     self.killed = self.killed or End.TIMED_OUT
                     self._kill()
-                    end = self._heard = time.monotonic() + 5
+                    end = self._heard = time.monotonic() + PATIENCE
                 if self._fds[self._messages].dropped:
                     self.killed = End.FLOODED
                     self._kill()
@@ -161,6 +167,7 @@ class Watch:
     def _kill(self) -> None:
         if self.pid is None:
             return
+        self._killed_at = self._killed_at or time.monotonic()
         for end in (os.killpg, os.kill):
             try:
                 end(self.pid, signal.SIGKILL)
