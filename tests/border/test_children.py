@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tlpuzzles.border import watching
 from tlpuzzles.border.children import Warm, WarmDied
 from tlpuzzles.border.limits import Limits
 from tlpuzzles.border.watching import MAX_OUTPUT, End, Report
@@ -147,3 +148,13 @@ def test_a_child_cannot_make_the_warm_process_deaf(warm: Warm, tmp_path: Path) -
     report = run(warm, tmp_path, deafen + "def f(): ...\n")
     assert report.output.split() == ["pipe"]
     assert run(warm, tmp_path, "def f(): ...\n").end is End.FINISHED
+
+
+def test_a_warm_process_that_is_stopped_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "START", 8.0)
+    stop = "import os, signal; os.kill(os.getppid(), signal.SIGSTOP)\ndef f(): ...\n"
+    with Warm(tmp_path) as warm:
+        with pytest.raises(WarmDied):
+            run(warm, tmp_path, stop, seconds=1.0)
+        with pytest.raises(WarmDied):
+            run(warm, tmp_path, "def f(): ...\n")

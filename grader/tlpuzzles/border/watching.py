@@ -26,6 +26,10 @@ PATIENCE = 5.0
 """Seconds in which the warm process must tell of a child that was killed; after that it is itself in trouble."""
 
 
+START = 120.0
+"""Seconds in which a child must have been forked; the first one waits for torch and tilelang to be imported."""
+
+
 class End(Enum):
     """How a child ended. Whatever its messages say, only FINISHED means that it did all it was asked."""
 
@@ -93,19 +97,21 @@ class Watch:
 
     def _loop(self) -> None:
         end: float | None = None
+        begin = time.monotonic()
         with selectors.DefaultSelector() as selector:
             for fd in self._fds:
                 os.set_blocking(fd, False)
                 selector.register(fd, selectors.EVENT_READ)
             while self.code is None and self._status in selector.get_map():
-                if self.killed is not None and time.monotonic() > self._killed_at + PATIENCE:
+                now = time.monotonic()
+                if (self.killed and now > self._killed_at + PATIENCE) or (self.pid is None and now > begin + START):
                     return
                 # The clock starts when the child does: before that it waits for the warm process to be ready.
                 if end is None and self.pid is not None:
                     end = time.monotonic() + self._limits.seconds
                     self._heard = time.monotonic()
                 deadline = self._deadline(end)
-                wait = None if deadline is None else max(0.0, deadline - time.monotonic())
+                wait = max(0.0, (begin + START if deadline is None else deadline) - time.monotonic())
                 for key, _ in selector.select(wait):
                     if not self._read(key.fd):
                         selector.unregister(key.fd)
