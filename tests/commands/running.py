@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -19,6 +20,11 @@ class Ran:
     status: int
     out: str
     err: str
+
+
+def heed_interrupts() -> None:
+    """For a process to be interrupted: what a shell starts in the background, these tests perhaps, ignores Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> Ran:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.running import run, run_on_terminal, run_process
+from tests.commands.running import heed_interrupts, run, run_on_terminal, run_process
 from tlpuzzles.cli import COMMANDS, INTERRUPTED, WRONG_USAGE
 from tlpuzzles.verdict.model import ExitStatus
 
@@ -108,7 +108,11 @@ def test_ctrl_c_is_silent_and_exits_with_130(workspace: Path) -> None:
     (workspace / "torch.py").write_text(f"import time; open({str(begun)!r}, 'w').close(); time.sleep(30)")
     environment = {**os.environ, "PYTHONPATH": str(workspace)}
     process = subprocess.Popen(
-        [sys.executable, "-m", "tlpuzzles", "doctor"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-m", "tlpuzzles", "doctor"],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=heed_interrupts,
     )
     deadline = time.monotonic() + 30
     while not begun.exists() and time.monotonic() < deadline:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands.running import heed_interrupts
 from tests.grading.test_bad_input import GOOD
 
 TLPUZZLES = [sys.executable, "-m", "tlpuzzles"]
@@ -189,6 +190,7 @@ def test_interrupted_at_any_moment_nothing_is_left(
         text=True,
         env={**os.environ, "TMPDIR": str(scratch), "TLPUZZLES_CACHE_DIR": str(tmp_path / "cache")},
         start_new_session=True,
+        preexec_fn=heed_interrupts,
     )
     time.sleep(after)
     begin = time.monotonic()
