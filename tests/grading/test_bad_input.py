@@ -71,6 +71,14 @@ def test_the_next_file_grades(grade: Grade) -> None:
     assert grade("1", GOOD).verdict is Verdict.PASSED
 
 
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGSTOP"])
+def test_a_file_that_turns_on_the_grader_fails_and_the_next_one_grades(grade: Grade, name: str) -> None:
+    result = grade("1", f"import os, signal\nos.kill(os.getppid(), signal.{name})\nimport time; time.sleep(5)\n")
+    assert result.verdict is Verdict.FAILED
+    assert "ended or stopped the process that grades it" in result.checks[0].message
+    assert grade("1", GOOD).verdict is Verdict.PASSED
+
+
 def test_a_skeleton_is_not_started(grade: Grade) -> None:
     skeleton = Path("exercises/01_vector_add/vector_add.py").read_text()
     result = grade("1", skeleton + "# a comment\n")

@@ -23,6 +23,11 @@ from tlpuzzles.border.watching import Message, Report, Watch
 class WarmDied(Exception):
     """The process that every child is forked from is gone, or never came up."""
 
+    def __init__(self, message: str, *, had_child: bool) -> None:
+        super().__init__(message)
+        self.had_child = had_child
+        """Whether a child was running when it died, which may have done it."""
+
 
 class Warm:
     """The warm process. Start it early: it takes seconds to be ready, and jobs given meanwhile wait for it."""
@@ -31,11 +36,15 @@ class Warm:
         """`scratch`: a folder for what TileLang writes when it is imported."""
         self._scratch = scratch
         self._lock = threading.Lock()
+        self._start()
+
+    def _start(self) -> None:
         self._had_children = False
+        self._dead = False
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control = ours
         self._control.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
-        self._errors = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115 - closed in close()
+        self._errors = tempfile.TemporaryFile(dir=self._scratch)  # noqa: SIM115 - closed in close()
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-I", "-c", _BOOT, json.dumps(_import_path()), str(theirs.fileno()), str(os.getpid())],
@@ -43,7 +52,7 @@ class Warm:
                 stdout=self._errors,
                 stderr=self._errors,
                 pass_fds=(theirs.fileno(),),
-                cwd=scratch,
+                cwd=self._scratch,
                 env=self._environment(),
                 start_new_session=True,
             )
@@ -100,15 +109,23 @@ class Warm:
                         self._control, [json.dumps(request).encode()], [messages.write, output.write, status.write]
                     )
             except OSError as error:
-                raise WarmDied(self._why()) from error
+                self._dead = True
+                raise WarmDied(self._why(), had_child=False) from error
             for pipe in (messages, output, status):
                 pipe.close_write()
             watch = Watch(messages.read, output.read, status.read, limits, on_message)
             watch.run()
             self._had_children = self._had_children or watch.pid is not None
             if watch.pid is None or watch.code is None:
-                raise WarmDied(self._why())
+                self._dead = True
+                raise WarmDied(self._why(), had_child=watch.pid is not None)
             return watch.report(time.monotonic() - begin)
+
+    def revive(self) -> None:
+        """Starts it anew if it has died."""
+        if self._dead:
+            self.close()
+            self._start()
 
     def close(self) -> None:
         """Ends the warm process and every child of it."""

@@ -70,6 +70,7 @@ class Grader:
 
     def grade(self, exercise: Exercise, file: Path, skeleton: str, options: Options) -> Result:
         """Grades one file. Raises NoSubmission or UnknownCase for a wrong use of the command, nothing else."""
+        self.warm.revive()
         handed_in = submission.read(file)
         posed = plan(exercise, options.seed, on_cuda=self.device.is_cuda, only=options.only)
         with tempfile.TemporaryDirectory(dir=self.scratch, prefix="grading-", ignore_cleanup_errors=True) as folder:
@@ -160,19 +161,20 @@ class _Grading:
             posed = representatives(self.plan)
             waiting = {name: pool.submit(self._traced, f"-{name}", name, posed) for name in ARCHITECTURE_NAMES}
             others = {name: future.result() for name, future in waiting.items()}
+            self.grader.warm.revive()
         self.folder = Path(tempfile.mkdtemp(dir=self.scratch))
         return Traced(own, others)
 
     def _traced(self, suffix: str, arch: str, posed: Sequence[Posed]) -> tracing.Traced:
-        return tracing.trace(
-            self.grader.warm,
-            self.submission,
-            self.exercise.factory,
-            arch,
-            posed,
-            self.options.trace_seconds,
-            self.scratch / f"traced{suffix}",
-        )
+        folder = self.scratch / f"traced{suffix}"
+        limit = self.options.trace_seconds
+        try:
+            return tracing.trace(self.grader.warm, self.submission, self.exercise.factory, arch, posed, limit, folder)
+        except WarmDied as error:
+            if not error.had_child:
+                raise
+            # Nothing else was running: it is what the learner's file did.
+            return tracing.Traced(whole=Problem("Your file ended or stopped the process that grades it."))
 
     def _grade_kernels(self, traced: Traced, pool: ThreadPoolExecutor) -> None:
         self.grader.progress(Step.BUILDING, "")
