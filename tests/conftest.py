@@ -9,7 +9,8 @@ from tests.grades import grades
 from tlpuzzles.border.children import Warm
 from tlpuzzles.grading.choices import Portability
 from tlpuzzles.grading.cpu import Cpu
-from tlpuzzles.grading.grader import Grader, Options
+from tlpuzzles.grading.grader import Grader
+from tlpuzzles.grading.options import Options
 from tlpuzzles.verdict.model import Result
 
 QUICK = Options(seed=20_231, portability=Portability.OFF, stop_at_first_failure=True, trace_seconds=2.0)

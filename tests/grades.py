@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from tlpuzzles.course import catalog
-from tlpuzzles.grading.grader import Grader, Options
+from tlpuzzles.grading.grader import Grader
+from tlpuzzles.grading.options import Options
 from tlpuzzles.verdict.model import Result
 from tlpuzzles.workspace.folders import shipped
 

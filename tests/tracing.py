@@ -37,6 +37,7 @@ def _module(source: str) -> ModuleType:
 def prim_func(source: str, factory: str = "kernel", **arguments: object) -> object:
     """The TVM PrimFunc that `factory` in `source` gives for these arguments."""
     made = getattr(_module(HEADER + dedent(source)), factory)
+    made = getattr(made, "jit_impl", made)  # what @tilelang.autotune wraps; it would start to tune
     return made.get_tir(**arguments) if hasattr(made, "get_tir") else made(**arguments)
 
 

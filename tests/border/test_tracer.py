@@ -189,7 +189,10 @@ def test_the_gpu_asked_about_is_the_one_traced_for(traced: Tracing, arch: str, c
         ),
         pytest.param(GOOD.replace("+ B[", "@ B["), "unsupported operand", 9, id="error in the kernel"),
         pytest.param(
-            GOOD.replace("T.ceildiv", "T.ceil_div"), "has no attribute 'ceil_div'", 7, id="wrong name in the kernel"
+            GOOD.replace("T.ceildiv", "T.ceil_div"),
+            "TileLang has no T.ceil_div. Did you mean T.ceildiv",
+            7,
+            id="wrong name in the kernel",
         ),
     ],
 )

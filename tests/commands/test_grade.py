@@ -86,6 +86,35 @@ def test_a_pass_a_fail_and_json(workspace: Path, cache: str) -> None:
     assert {path.name for path in (workspace / "left here" / "ragged-end").iterdir()} >= {"A.pt", "B.pt", "found.pt"}
 
 
+def test_the_original_message_is_there_for_who_asks(workspace: Path, cache: str) -> None:
+    (workspace / "01_vector_add" / "vector_add.py").write_text(
+        GOOD.replace("+ B[", "+ math.exp(B[")
+        .replace("+ i]\n", "+ i])\n")
+        .replace("import tilelang\n", "import math\nimport tilelang\n")
+    )
+    original = "TypeError: must be real number, not BufferLoad"
+    quiet = grade(workspace, "1", "--device", "cpu", "--portability", "off", cache=cache).stdout
+    assert "A function of Python's math module cannot compute" in quiet
+    assert original not in quiet
+    assert "--verbose also shows the original messages." in quiet
+    assert "tlpuzzles hint 1 --level 3" in quiet
+    for option in ("--verbose", "-v"):
+        loud = grade(workspace, "1", "--device", "cpu", "--portability", "off", option, cache=cache).stdout
+        assert original in loud
+        assert "--verbose" not in loud
+
+
+def test_what_was_dumped_is_said(workspace: Path, cache: str) -> None:
+    file = workspace / "01_vector_add" / "vector_add.py"
+    quick = ("1", "--device", "cpu", "--portability", "off", "--case", "ragged-end", "--dump", "left here")
+    file.write_text(WRONG)
+    told = grade(workspace, *quick, cache=cache).stdout
+    assert f"{workspace / 'left here' / 'ragged-end'} has A, B, expected, found" in told
+    shutil.rmtree(workspace / "left here")
+    file.write_text(GOOD)
+    assert "--dump left nothing: no case gave a wrong result." in grade(workspace, *quick, cache=cache).stdout
+
+
 def test_the_seed_draws_the_same_problem_again(workspace: Path, cache: str) -> None:
     (workspace / "01_vector_add" / "vector_add.py").write_text(WRONG)
     first, again, other = (
@@ -109,15 +138,16 @@ def test_all_goes_on_after_a_file_that_dies(workspace: Path, cache: str) -> None
     done = grade(workspace, "--all", "--device", "cpu", "--json", cache=cache)
     assert done.returncode == 1
     document = json.loads(done.stdout)
-    assert [d["verdict"] for d in document["exercises"]] == ["failed", "failed", "not_started"]
-    assert document["points"]["possible"] == 300
+    assert [d["verdict"] for d in document["exercises"]] == ["failed", "failed"] + ["not_started"] * 6
+    # The last exercise has no speed part.
+    assert document["points"]["possible"] == 7 * 100 + 60
 
 
 def test_all_ends_with_a_table(workspace: Path, cache: str) -> None:
     shown = grade(workspace, "--all", "--device", "cpu", cache=cache)
     assert shown.returncode == 1
-    assert shown.stdout.count("not started") >= 3
-    assert "0 of 3 passed" in shown.stdout
+    assert shown.stdout.count("not started") >= 8
+    assert "0 of 8 passed" in shown.stdout
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 
 from tlpuzzles.course import catalog
 from tlpuzzles.course.vocabulary import Case, Runs
+from tlpuzzles.grading import proposals
 from tlpuzzles.grading.plan import UnknownCase, draw, new_seed, plan
 
 CASES = (
@@ -49,3 +50,26 @@ def test_cases_that_draw_alike_share_sizes_and_kernel() -> None:
     assert [p.kernel for p in drawn.problems] == ["small", "wave", "small", "half"]
     assert [p.case.id for p in drawn.kernels] == ["small", "wave", "half"]
     assert drawn.problems[3].sizes == drawn.problems[0].sizes
+
+
+def test_schedules_are_graded_on_the_problem_that_they_were_asked_for() -> None:
+    sweep = catalog.find("3")
+    assert sweep.proposed is not None
+    asked = draw(sweep, sweep.case(sweep.proposed.case), 7)
+    with_cases = proposals.with_cases(sweep, [{"block_M": 64}, {"block_M": 128}])
+
+    posed = plan(with_cases, 7, on_cuda=False)
+
+    assert [problem.case.id for problem in posed.problems] == [f"{sweep.proposed.case}-{n}" for n in (1, 2)]
+    assert {tuple(problem.sizes.items()) for problem in posed.problems} == {tuple(asked.items())}
+    assert [problem.arguments["block_M"] for problem in posed.problems] == [64, 128]
+    assert [p.case.id for p in plan(with_cases, 7, on_cuda=False, only=sweep.proposed.case).problems] != []
+
+
+def test_schedules_that_are_not_there_are_left_out_with_the_reason() -> None:
+    sweep = catalog.find("3")
+    assert sweep.proposed is not None
+    posed = plan(sweep, 7, on_cuda=False, withheld={sweep.proposed.case: "there are none"})
+
+    assert posed.problems == ()
+    assert [reason for _, reason in posed.left_out] == ["there are none"]

@@ -19,10 +19,18 @@ class Ascii(io.StringIO):
     encoding = "ascii"  # type: ignore[assignment]
 
 
-def report(result: Result, *, width: int = 88, stream: io.StringIO | None = None, **options: object) -> str:
+def report(
+    result: Result,
+    *,
+    width: int = 88,
+    stream: io.StringIO | None = None,
+    verbose: bool = False,
+    nvcc: bool = False,
+    **options: object,
+) -> str:
     stream = stream or io.StringIO()
     console = Console(file=stream, width=width, highlight=False, **options)  # type: ignore[arg-type]
-    show(result, console, title=TITLE, following=(7, "Softmax"))
+    show(result, console, title=TITLE, following=(7, "Softmax"), verbose=verbose, nvcc=nvcc)
     return stream.getvalue()
 
 
@@ -47,7 +55,8 @@ def test_a_passed_exercise_says_what_comes_next() -> None:
 def test_a_warning_about_another_gpu_is_told_in_full() -> None:
     text = " ".join(report(samples.passed()).split())
     assert f"! T4 (sm_75) {samples.FITS_NOT}" in text
-    assert "✓ H100 (sm_90a) compiles" in text
+    assert "✓ H100 (sm_90a) TileLang compiles it" in text
+    assert "✓ H100 (sm_90a) TileLang and nvcc compile it" in " ".join(report(samples.passed(), nvcc=True).split())
 
 
 def test_a_failure_that_does_not_count_is_a_warning_told_once() -> None:
@@ -63,6 +72,21 @@ def test_a_failure_that_does_not_count_is_a_warning_told_once() -> None:
     assert "── ✗ T4 (sm_75)" in graded
 
 
+def test_what_was_measured_is_told_and_is_no_warning() -> None:
+    told = "128 x 256 x 64: 0.215 ms, 640 TFLOP/s"
+    tuned = samples.check("tuned", "finds the fastest schedule", Kind.TUNING, message=told)
+    text = report(samples.result([*samples.BUILD, tuned], Verdict.PASSED))
+
+    assert "✓ Tuning" in text
+    assert "0.215 ms, 640 TFLOP/s" in text
+
+
+def test_a_function_is_graded_again_alone() -> None:
+    detail = Detail(case="smem-bytes", seed=5)
+
+    assert "--case smem-bytes --seed 5" in report(failing("It forgets B.", detail=detail, kind=Kind.FUNCTION))
+
+
 def test_the_first_failure_is_explained_and_the_others_have_a_line() -> None:
     text = report(samples.wrong())
     assert re.search(r"✗ a ragged end, full attention +explained below", text)
@@ -73,11 +97,11 @@ def test_the_first_failure_is_explained_and_the_others_have_a_line() -> None:
         "Your output equals attention in which the keys past the end count as zeros. Hint 3 is",
         "exercises/06_flash_attention/flash_attention.py:48",
         "48 │ T.reduce_sum(P, total, dim=1)",
-        "where        the whole output",
-        "first wrong  batch 0, seq_len 0, heads 0, dim 0",
-        "expected     0.036949",
-        "found        0.031342",
-        "problem      batch = 1, heads = 2, seq_len = 200, dim = 64, float16",
+        "where                the whole output",
+        "first wrong element  batch = 0, seq_len = 0, heads = 0, dim = 0",
+        "expected             0.036949",
+        "found                0.031342",
+        "problem              batch = 1, heads = 2, seq_len = 200, dim = 64, float16",
         "│ block_M = 64",
         "38 of 60 points",
     ):
@@ -90,7 +114,7 @@ def test_many_failures_for_one_reason_are_put_together() -> None:
     text = report(samples.unset())
     assert text.count("A tile is read before it is set") == 1
     assert text.count("for the same reason") == 2  # the other results, and the order
-    assert "found        NaN" in text
+    assert re.search("found +NaN", text)
 
 
 def test_another_file_is_named_in_the_command() -> None:
@@ -167,9 +191,72 @@ def test_long_output_and_long_messages_of_compilers_are_capped() -> None:
     )
     text = report(result.model_copy(update={"output": "".join(f"out {n}\n" for n in range(500))}))
     assert "488 more lines; --json has them all" in text
-    assert "492 more lines (see --json)" in text
+    assert "raw 0" not in text
     assert len(text.splitlines()) < 50
+    ours = failing("No.", detail=Detail(raw="\n".join(f"raw {n}" for n in range(500)))).model_copy(deep=True)
+    ours = ours.model_copy(update={"checks": (ours.checks[0].model_copy(update={"verdict": Verdict.ERROR}),)})
+    assert "492 more lines (--verbose has all)" in report(ours)
     assert len(report(result).splitlines()) < 40
+
+
+def test_the_original_message_is_shown_where_it_is_asked_for() -> None:
+    original = "StructuralEqual check failed, caused by lhs"
+    told, other = (
+        samples.check(f"c{n}", f"case {n}", Kind.CORRECTNESS, Verdict.FAILED, message, Detail(raw=original + str(n)))
+        for n, message in enumerate(("The shapes differ.", "The shapes differ, too."))
+    )
+    result = samples.result([told, other], Verdict.FAILED)
+    quiet, loud = report(result), report(result, verbose=True)
+    assert original not in quiet
+    assert quiet.count("--verbose also shows the original messages.") == 1
+    assert original + "0" in loud
+    assert original + "1" in loud
+    assert "--verbose" not in loud
+
+
+def test_an_original_message_is_shown_once_and_only_if_it_says_more() -> None:
+    same = Detail(raw="ValueError: a list is needed")
+    checks = [
+        samples.check(name, name, Kind.CORRECTNESS, Verdict.FAILED, message, same)
+        for name, message in (("a", "Something else."), ("b", "Another."))
+    ]
+    assert report(samples.result(checks, Verdict.FAILED), verbose=True).count("a list is needed") == 1
+    known = failing("Loading the file raised ValueError: a list is needed", detail=same)
+    assert report(known, verbose=True).count("a list is needed") == 1
+    assert "--verbose" not in report(known)
+
+
+def test_a_long_message_is_not_cut_where_it_is_asked_for() -> None:
+    raw = "x" * 50 + " the end of a line that is wider than the terminal " + "y" * 50
+    assert "y" * 50 in report(failing("No.", detail=Detail(raw=raw)), width=60, verbose=True)
+
+
+@pytest.mark.parametrize("width", [50, 60, 80])
+def test_no_word_is_broken(width: int) -> None:
+    name = "policy=T.GemmWarpPolicy.FullRow"
+    gpu = samples.check(
+        "portability-sm_90a", "H100 and H200 (sm_90a)", Kind.PORTABILITY, Verdict.FAILED, f"Use {name}."
+    )
+    text = report(
+        samples.result([*samples.BUILD, gpu.model_copy(update={"graded": False})], Verdict.PASSED), width=width
+    )
+    assert name in text
+    detail = samples.wrong().checks[8].detail
+    assert detail is not None
+    shown = report(failing("No.", detail=detail), width=width)
+    for part in ("batch = 1", "seq_len = 200", "dim = 64", "heads = 0"):
+        assert part in shown
+
+
+def test_the_first_wrong_element_is_named_by_its_axes() -> None:
+    for axes, index, named in (
+        (("N",), (256,), "index 256"),
+        (("M", "N"), (3, 5), "row 3, column 5"),
+        (("batch", "head", "dim"), (1, 2, 3), "batch = 1, head = 2, dim = 3"),
+        (None, (1, 2), "[1, 2]"),
+    ):
+        detail = Detail(axes=axes, first_wrong=index, expected=1.0, found=2.0)
+        assert re.search(rf"first wrong element +{re.escape(named)}", report(failing("No.", detail=detail)))
 
 
 def test_failures_before_any_case_and_details_without_anything() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,7 +24,8 @@ from tests.verdict.samples import (
     unwritten,
 )
 from tlpuzzles.course.inputs import normal, ramped_logits, scaled_logits
-from tlpuzzles.course.vocabulary import Case
+from tlpuzzles.course.unwritten import NEVER_WRITTEN
+from tlpuzzles.course.vocabulary import Case, Mistake, Sizes
 from tlpuzzles.verdict.judge import changed_inputs, draw, dump, expect, judge
 from tlpuzzles.verdict.judgement import Judgement
 from tlpuzzles.verdict.model import Detail, Verdict
@@ -164,6 +166,32 @@ def test_unwritten_elements(gemm: Posed, tmp_path: Path) -> None:
     assert nothing.message.startswith("C was never written: the kernel ends without storing a result in it, or")
 
 
+def _first_rows(tensors: Mapping[str, torch.Tensor], _sizes: Sizes, _flags: Mapping[str, bool]) -> torch.Tensor:
+    product = tensors["A"] @ tensors["B"]
+    product[64:] = NEVER_WRITTEN
+    return product
+
+
+def test_a_mistake_that_leaves_elements_unwritten_is_named(gemm: Posed, tmp_path: Path) -> None:
+    first_rows = Mistake("first-rows", "the first 64 rows of A @ B", _first_rows)
+    known = replace(gemm, exercise=replace(gemm.exercise, mistakes=(*gemm.exercise.mistakes, first_rows)))
+    found = right(gemm)
+    found[64:] = unwritten((36, 228), "float16")
+    judgement = output(known, tmp_path, found)
+    assert judgement.message == (
+        "8208 of the 22800 elements of C were never written. Your output equals the first 64 rows of A @ B. "
+        "Hint 2 is about this."
+    )
+    assert (judgement.detail.mistake, judgement.detail.hint, judgement.detail.region) == ("first-rows", 2, RAGGED)
+
+    for differently in (slice(60, 100), slice(68, 100)):  # more is missing than that mistake leaves, or less
+        found = right(gemm)
+        found[differently] = unwritten((differently.stop - differently.start, 228), "float16")
+        assert output(known, tmp_path, found).detail.mistake is None
+    found[64:] = NAN  # written, but NaN
+    assert output(known, tmp_path, found).detail.mistake is None
+
+
 def test_not_finite_elements(gemm: Posed, tmp_path: Path) -> None:
     found = right(gemm)
     found[64:] = NAN
@@ -275,6 +303,13 @@ def test_inputs_that_the_exercise_must_not_draw() -> None:
         _ = posed(ADD, draw=normal(1e6), N=1000).inputs
     with pytest.raises(ValueError, match="not \\(1000,\\)"):
         _ = posed(ADD, draw=lambda generator, shape, name: torch.zeros(3), N=1000).inputs
+
+
+def test_an_infinity_may_be_drawn_on_purpose_and_nan_may_not() -> None:
+    drawn = posed(ADD, draw=lambda generator, shape, name: torch.full(shape, -torch.inf), N=10).inputs
+    assert bool(drawn["A"].isinf().all())
+    with pytest.raises(ValueError, match="cannot hold"):
+        _ = posed(ADD, draw=lambda generator, shape, name: torch.full(shape, torch.nan), N=10).inputs
 
 
 def test_changed_inputs_are_noticed(gemm: Posed, tmp_path: Path) -> None:

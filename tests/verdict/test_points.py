@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tlpuzzles.verdict.model import Check, Kind, Verdict
-from tlpuzzles.verdict.points import points, verdict
+from tlpuzzles.verdict.points import nothing, points, verdict
 
 
 def check(kind: Kind, ended: Verdict, id_: str = "x") -> Check:
@@ -82,3 +82,24 @@ def test_verdicts() -> None:
     assert verdict([passed, open_, failed, error]) is Verdict.ERROR
     assert verdict([skipped]) is Verdict.INCONCLUSIVE
     assert verdict([check(Kind.BUILD, Verdict.PASSED)]) is Verdict.INCONCLUSIVE
+
+
+def test_functions_and_kernels_share_the_points() -> None:
+    functions = [check(Kind.FUNCTION, Verdict.PASSED, "a"), check(Kind.FUNCTION, Verdict.FAILED, "b")]
+    kernels = [check(Kind.CORRECTNESS, Verdict.PASSED, "c"), check(Kind.OUTPUT, Verdict.PASSED, "d")]
+    assert points([*functions, *kernels]).earned == 45
+    assert points([*functions, *kernels, check(Kind.TUNING, Verdict.SKIPPED, "tuned")]).earned == 36
+    assert points([*functions, *kernels, check(Kind.TUNING, Verdict.SKIPPED, "t")], elsewhere={"t"}).earned == 45
+
+
+def test_a_function_is_worth_its_points_whatever_the_kernel_is() -> None:
+    functions = [check(Kind.FUNCTION, Verdict.PASSED, "a"), check(Kind.FUNCTION, Verdict.PASSED, "b")]
+    kernels = [check(Kind.CORRECTNESS, Verdict.PASSED, "c"), check(Kind.REQUIREMENT, Verdict.FAILED, "d")]
+    assert points([*functions, *kernels]).earned == 40
+    assert verdict([*functions, *kernels]) is Verdict.FAILED
+
+
+def test_an_exercise_without_speed_has_no_points_for_it() -> None:
+    result = points(cases(7, 7), timed=False)
+    assert (result.earned, result.possible, result.not_graded) == (60, 60, 0)
+    assert nothing(timed=False).possible == 60

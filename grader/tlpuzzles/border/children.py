@@ -97,6 +97,7 @@ class Warm:
                 "job": job,
                 "limits": asdict(limits),
                 "folder": str(folder),
+                "sees_gpu": sees_gpu,
                 "environment": {
                     "TMPDIR": str(folder),
                     "TILELANG_CACHE_DIR": str(folder / "tilelang"),

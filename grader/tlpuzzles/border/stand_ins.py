@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
+from tlpuzzles.device.limits import A100, architecture
+
 CAPABILITIES = {"sm_75": (7, 5), "sm_80": (8, 0), "sm_89": (8, 9), "sm_90a": (9, 0), "cpu": (8, 0)}
 """(major, minor) compute capability. For a CPU grading that of an A100, the GPU that TileLang's examples assume."""
 _NAMES = {"sm_75": "Tesla T4", "sm_80": "NVIDIA A100", "sm_89": "NVIDIA L4", "sm_90a": "NVIDIA H100"}
@@ -39,22 +41,46 @@ def install(arch: str) -> Questions:
     return questions
 
 
+_THREADS = {"sm_75": 1024, "sm_80": 2048, "sm_89": 1536, "sm_90a": 2048, "cpu": 2048}
+"""Threads that a multiprocessor holds: CUDA C++ Programming Guide 13.0, "Technical Specifications"."""
+_L2 = {"sm_75": 4 << 20, "sm_80": 40 << 20, "sm_89": 48 << 20, "sm_90a": 50 << 20, "cpu": 40 << 20}
+
+
 @dataclass(frozen=True)
 class _Properties:
+    """What torch tells of a GPU, by torch's names."""
+
     name: str
     major: int
     minor: int
     total_memory: int
     multi_processor_count: int
+    max_threads_per_multi_processor: int
+    L2_cache_size: int
+    shared_memory_per_block_optin: int
+    shared_memory_per_multiprocessor: int
+    shared_memory_per_block: int = 48 << 10
+    regs_per_multiprocessor: int = 65536
     warp_size: int = 32
-    max_threads_per_multi_processor: int = 1024
 
 
 def _answer_cuda(arch: str, questions: Questions) -> None:
     import torch
 
     major, minor = CAPABILITIES[arch]
-    properties = _Properties(_NAMES.get(arch, "no GPU (tracing)"), major, minor, _MEMORY[arch], _PROCESSORS[arch])
+    shared = (architecture(arch) or A100).shared_bytes
+    properties = _Properties(
+        _NAMES.get(arch, "no GPU (tracing)"),
+        major,
+        minor,
+        _MEMORY[arch],
+        _PROCESSORS[arch],
+        _THREADS[arch],
+        _L2[arch],
+        shared_memory_per_block_optin=shared,
+        # From sm_80 on the system keeps a KiB of each block's for itself.
+        shared_memory_per_multiprocessor=shared + (1 << 10 if major >= 8 else 0),
+    )
     answers: dict[str, Any] = {
         "is_available": True,
         "device_count": 1,

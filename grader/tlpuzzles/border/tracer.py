@@ -6,90 +6,49 @@ expectation, no GPU. What it sends back is data that nobody trusts: capsules, or
 
 from __future__ import annotations
 
-import inspect
-import linecache
-import logging
-import sys
-import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from tlpuzzles.border import stand_ins
+from tlpuzzles.border.learners_file import NotAKernel, a, describe, find, load, parameters
 
 Emit = Callable[[dict[str, Any]], None]
-
-MODULE = "learners_file"
-MAX_MESSAGE = 4000
-
-
-class NotAKernel(Exception):
-    """The factory, or what it returned, cannot be traced; the message is for the learner."""
 
 
 def trace(job: Mapping[str, Any], emit: Emit) -> None:
     """Job: path (as the learner names it), text (a file holding the snapshot to run), factory, arch, cases: a list of
     {"id", "arguments"}. Emits "loaded", then for each case "capsule" or "error"; an error before that has no case."""
     path = str(job["path"])
-    # Both the logger and Python's last-resort handler would print TileLang's instrumented source.
-    logging.getLogger("tilelang").setLevel(logging.CRITICAL + 1)
     questions = stand_ins.install(job["arch"])
     try:
-        module = _load(path, Path(job["text"]).read_text(encoding="utf-8"))
-        factory = _find(module, job["factory"])
+        module = load(path, Path(job["text"]).read_text(encoding="utf-8"))
+        factory = find(module, job["factory"])
     except BaseException as error:  # noqa: BLE001 - a learner's file may raise anything, SystemExit included
-        emit({"kind": "error", "case": None, **_describe(error, path, "load")})
+        emit({"kind": "error", "case": None, **describe(error, path, "load")})
         return
-    emit({"kind": "loaded", "takes_arch": "arch" in _parameters(factory)})
+    emit({"kind": "loaded", "takes_arch": "arch" in parameters(factory)})
     for case in job["cases"]:
         emit({"kind": "tracing", "case": case["id"]})
         try:
             capsule = _capsule(factory, {**case["arguments"], "arch": job["arch"]})
         except BaseException as error:  # noqa: BLE001 - as above
-            emit({"kind": "error", "case": case["id"], **_describe(error, path, "call")})
+            emit({"kind": "error", "case": case["id"], **describe(error, path, "call")})
         else:
             emit({"kind": "capsule", "case": case["id"], "asked_gpu": questions.asked, **capsule})
 
 
-def _load(path: str, text: str) -> ModuleType:
-    lines = text.splitlines(keepends=True)
-    # Everyone who asks for the file's source (TileLang's tracer, a traceback) gets the text that runs, even if the file
-    # is saved again meanwhile: an entry without a modification time is never checked against the disk.
-    linecache.cache[path] = (len(text), None, lines, path)
-    module = ModuleType(MODULE)
-    module.__file__ = path
-    sys.modules[MODULE] = module
-    # At the end: nothing beside the learner's file may stand in for an installed package.
-    sys.path.append(str(Path(path).parent))
-    exec(compile(text, path, "exec", dont_inherit=True), module.__dict__)
-    return module
-
-
-def _find(module: ModuleType, name: str) -> Any:
-    factory = getattr(module, name, None)
-    if factory is None:
-        others = [n for n, v in vars(module).items() if callable(v) and getattr(v, "__module__", "") == MODULE]
-        found = f" It defines {', '.join(sorted(others)[:6])}." if others else ""
-        raise NotAKernel(f"The file defines no function named {name}.{found} The exercise calls {name}.")
-    if not callable(factory):
-        raise NotAKernel(f"{name} is {_a(factory)}, not a function.")
-    return factory
-
-
-def _parameters(factory: Any) -> Mapping[str, inspect.Parameter]:
-    target = getattr(factory, "jit_impl", factory)
-    signature = getattr(target, "signature", None) or inspect.signature(target)
-    return dict(signature.parameters)
-
-
 def _capsule(factory: Any, arguments: dict[str, Any]) -> dict[str, Any]:
+    return written(_traced(factory, arguments))
+
+
+def written(kernel: stand_ins.TracedKernel) -> dict[str, Any]:
+    """A kernel as what leaves this process. Raises NotAKernel."""
     from tilelang import tvm
 
-    kernel = _traced(factory, arguments)
     func = kernel.prim_func
     if not isinstance(func, tvm.tirx.PrimFunc):
-        raise NotAKernel(f"The factory returned {_a(func)}; it must return the kernel (a T.prim_func).")
+        raise NotAKernel(f"The factory returned {a(func)}; it must return the kernel (a T.prim_func).")
     return {
         "ir": tvm.ir.save_json(func),
         "out_idx": _out_idx(kernel.out_idx, func),
@@ -110,7 +69,7 @@ def _traced(factory: Any, arguments: dict[str, Any]) -> stand_ins.TracedKernel:
     if isinstance(made, AutoTuneImpl):
         made = made.jit_impl
     if isinstance(made, JITImpl):
-        known = _parameters(made)
+        known = parameters(made)
         rest = {name: value for name, value in arguments.items() if name in known}
         return stand_ins.traced(made, made.get_tir(**(_accepted(made, arguments) if _tensors(made) else rest)))
     if isinstance(made, stand_ins.TracedKernel):
@@ -118,21 +77,21 @@ def _traced(factory: Any, arguments: dict[str, Any]) -> stand_ins.TracedKernel:
     if isinstance(made, tvm.tirx.PrimFunc):
         return stand_ins.TracedKernel(made)
     reason = " Does it end in `return`?" if made is None else ""
-    raise NotAKernel(f"The factory returned {_a(made)}; it must return the kernel (a T.prim_func).{reason}")
+    raise NotAKernel(f"The factory returned {a(made)}; it must return the kernel (a T.prim_func).{reason}")
 
 
 def _accepted(factory: Any, arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments that the factory takes. `arch` and `dtype` may be left out of its signature, sizes may not."""
-    parameters = _parameters(factory)
+    known = parameters(factory)
     tensors = _tensors(factory)
-    takes_all = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    missing = [n for n in arguments if n not in parameters and n not in ("arch", "dtype") and not takes_all]
+    takes_all = any(p.kind is p.VAR_KEYWORD for p in known.values())
+    missing = [n for n in arguments if n not in known and n not in ("arch", "dtype") and not takes_all]
     # In the eager style, sizes are named in the body (T.const) and may be passed without being parameters.
     if missing and not tensors:
         raise NotAKernel(f"The factory has no parameter {_names(missing)}. Keep the parameters of the skeleton.")
     required = [
         name
-        for name, p in parameters.items()
+        for name, p in known.items()
         if p.default is p.empty
         and p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
         and name not in arguments
@@ -142,9 +101,7 @@ def _accepted(factory: Any, arguments: dict[str, Any]) -> dict[str, Any]:
         raise NotAKernel(
             f"The factory requires {_names(required)}, which the exercise does not pass. Give it a default value."
         )
-    return {
-        n: v for n, v in arguments.items() if takes_all or n in parameters or (tensors and n not in ("arch", "dtype"))
-    }
+    return {n: v for n, v in arguments.items() if takes_all or n in known or (tensors and n not in ("arch", "dtype"))}
 
 
 def _tensors(factory: Any) -> set[str]:
@@ -166,20 +123,3 @@ def _config_name(key: Any) -> str:
 
 def _names(names: list[str]) -> str:
     return " and ".join(f"`{name}`" for name in names)
-
-
-def _a(value: object) -> str:
-    return "None" if value is None else f"an object of type {type(value).__name__}"
-
-
-def _describe(error: BaseException, path: str, stage: str) -> dict[str, Any]:
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
-    message = str(error) if not isinstance(error, SystemExit) else str(error.code)
-    return {
-        "stage": stage,
-        "type": type(error).__name__,
-        "message": message[:MAX_MESSAGE],
-        "line": frames[-1].lineno if frames else None,
-        "raw": "".join(traceback.format_exception_only(error))[:MAX_MESSAGE],
-        "module": getattr(error, "name", None) if isinstance(error, ImportError) else None,
-    }

@@ -29,10 +29,13 @@ from tlpuzzles.border.limits import Limits, adopt_orphans, confine, die_with_par
 MAX_REQUEST = 1 << 20
 ROLES = {
     "trace": "tlpuzzles.border.tracer:trace",
+    "call": "tlpuzzles.border.caller:call",
+    "tune": "tlpuzzles.border.tuner:tune",
     "build": "tlpuzzles.grading.roles.building:build",
     "judge": "tlpuzzles.grading.roles.judging:judge",
     "lower": "tlpuzzles.grading.roles.lowering:lower",
     "cuda": "tlpuzzles.grading.roles.launching:launch",
+    "measure": "tlpuzzles.grading.roles.measuring:measure",
     "probe": "tlpuzzles.grading.roles.launching:probe",
 }
 """What a child can do: a function of (job, emit) that reports through `emit`, one JSON object at a time."""
@@ -56,10 +59,11 @@ def main(control_fd: int, parent: int) -> None:
     with selectors.DefaultSelector() as selector:
         selector.register(control, selectors.EVENT_READ)
         selector.register(wake_read, selectors.EVENT_READ)
+        own = {control.fileno(), wake_read, wake_write, selector.fileno()}
         while True:
             for key, _ in selector.select():
                 if key.fileobj is control:
-                    if not _serve(control, statuses):
+                    if not _serve(control, statuses, own):
                         _end_all(statuses)
                         return
                 else:
@@ -81,7 +85,7 @@ def _import_all() -> None:
     gc.freeze()
 
 
-def _serve(control: socket.socket, statuses: dict[int, int]) -> bool:
+def _serve(control: socket.socket, statuses: dict[int, int], own: set[int]) -> bool:
     data, fds, _, _ = socket.recv_fds(control, MAX_REQUEST, 3)
     if not data:
         return False
@@ -89,7 +93,7 @@ def _serve(control: socket.socket, statuses: dict[int, int]) -> bool:
     request = json.loads(data)
     pid = os.fork()
     if pid == 0:
-        _become(request, messages, output)
+        _become(request, messages, output, own | set(statuses.values()) | {status})
     os.close(messages)
     os.close(output)
     statuses[pid] = status
@@ -97,8 +101,8 @@ def _serve(control: socket.socket, statuses: dict[int, int]) -> bool:
     return True
 
 
-def _become(request: dict[str, Any], messages: int, output: int) -> NoReturn:
-    """The child's whole life."""
+def _become(request: dict[str, Any], messages: int, output: int, foreign: set[int]) -> NoReturn:
+    """The child's whole life. `foreign`: files of the warm process and of its other children."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -110,9 +114,7 @@ def _become(request: dict[str, Any], messages: int, output: int) -> NoReturn:
         os.setsid()
         os.dup2(output, 1)
         os.dup2(output, 2)
-        # This process's own files must not be a child's: through its epoll it could be made deaf.
-        os.closerange(3, messages)
-        os.closerange(messages + 1, os.sysconf("SC_OPEN_MAX") if os.sysconf("SC_OPEN_MAX") < 65536 else 65536)
+        _close_files(messages, foreign | {output}, keeps_driver=request["sees_gpu"])
         os.environ.update(request["environment"])
         tempfile.tempdir = None
         os.chdir(request["folder"])
@@ -133,6 +135,20 @@ def _become(request: dict[str, Any], messages: int, output: int) -> NoReturn:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
+
+
+def _close_files(messages: int, foreign: set[int], *, keeps_driver: bool) -> None:
+    """Closes what must not be a child's: through its epoll the warm process could be made deaf.
+
+    A process that is to use the GPU keeps what NVIDIA's libraries opened when they were imported: they take their state
+    from before the fork, and find no driver without those files.
+    """
+    if keeps_driver:
+        for fd in foreign:
+            os.close(fd)
+    else:
+        os.closerange(3, messages)
+        os.closerange(messages + 1, os.sysconf("SC_OPEN_MAX") if os.sysconf("SC_OPEN_MAX") < 65536 else 65536)
 
 
 def _reap(statuses: dict[int, int]) -> None:

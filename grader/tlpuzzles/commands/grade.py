@@ -15,7 +15,7 @@ import typer
 
 from tlpuzzles.border.children import Warm
 from tlpuzzles.border.limits import hide
-from tlpuzzles.commands.output import console
+from tlpuzzles.commands.output import console, print_quiet
 from tlpuzzles.course import catalog
 from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.errors import UsageError
@@ -24,7 +24,7 @@ from tlpuzzles.workspace.folders import current_folder, find_workspace, shipped,
 from tlpuzzles.workspace.marker import MARKER, read_marker
 
 if TYPE_CHECKING:
-    from tlpuzzles.grading.grader import Step
+    from tlpuzzles.grading.options import Step
     from tlpuzzles.report.progress import Steps
     from tlpuzzles.verdict.model import Result, Results
 
@@ -44,7 +44,7 @@ def grade(
     ),
     case: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="NAME", help="Grade this case alone."),
+        typer.Option(metavar="NAME", help="Grade this case alone; `tlpuzzles show N` ends with their names."),
     ] = None,
     seed: Annotated[
         Optional[int],  # noqa: UP045
@@ -55,8 +55,15 @@ def grade(
         typer.Option(metavar="DIR", help="Leave inputs, expected and found outputs of failing cases there (.pt)."),
     ] = None,
     portability: Annotated[
-        Portability, typer.Option(help="Other GPUs: check lowers the kernel for each, full also runs nvcc.")
+        Portability,
+        typer.Option(
+            help="Other GPUs: check asks whether TileLang compiles the kernel for each, full asks nvcc as well (slow)."
+        ),
     ] = Portability.CHECK,
+    verbose: Annotated[
+        bool,
+        typer.Option("--verbose", "-v", help="Also show the messages of TileLang, Python and compilers as they came."),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Write one JSON document and nothing else.")] = False,
 ) -> None:
     """Check a kernel: what is right, what is wrong and why.
@@ -92,7 +99,8 @@ def grade(
         os.environ["TMPDIR"] = tempfile.tempdir = str(scratch)
         # Started before the rest is imported: it takes seconds to be ready.
         warm = stack.enter_context(Warm(scratch))
-        from tlpuzzles.grading.grader import Grader, Options
+        from tlpuzzles.grading.grader import Grader
+        from tlpuzzles.grading.options import Options
         from tlpuzzles.grading.plan import new_seed
         from tlpuzzles.grading.selection import select
         from tlpuzzles.report.progress import progress
@@ -115,7 +123,9 @@ def grade(
                 grader.progress = _Display(steps).show
                 results.append(grader.grade(exercise, path, skeleton, options))
             if not as_json:
-                _print(results[-1], exercise)
+                _print(results[-1], exercise, verbose=verbose, nvcc=portability is Portability.FULL)
+                if options.dump is not None:
+                    _print_dumped(options.dump, results[-1])
     if as_json:
         _write_json(results, every)
     elif every:
@@ -171,12 +181,22 @@ def _dump_folder(folder: Path) -> Path:
     return folder.resolve()
 
 
-def _print(result: Result, exercise: Exercise) -> None:
+def _print(result: Result, exercise: Exercise, *, verbose: bool, nvcc: bool) -> None:
     from tlpuzzles.report import terminal
 
     after = [other for other in catalog.exercises() if other.number > exercise.number]
     following = (after[0].number, after[0].title) if after else None
-    terminal.show(result, console(), title=exercise.title, following=following)
+    terminal.show(result, console(), title=exercise.title, following=following, verbose=verbose, nvcc=nvcc)
+
+
+def _print_dumped(folder: Path, result: Result) -> None:
+    """Says what --dump has left, and where."""
+    cases = [check.id for check in result.checks if (folder / check.id).is_dir() and check.verdict.value != "passed"]
+    if not cases:
+        print_quiet("--dump left nothing: no case gave a wrong result.")
+    for case in cases:
+        names = ", ".join(sorted(file.stem for file in (folder / case).glob("*.pt")))
+        print_quiet(f"{folder / case} has {names} (.pt, for torch.load).")
 
 
 def _print_summary(results: list[Result]) -> None:

@@ -31,6 +31,11 @@ def print_error(message: str) -> None:
     out.print(Text.assemble(("Error: ", "bold red"), message), soft_wrap=not out.is_terminal)
 
 
+def print_quiet(message: str) -> None:
+    """Prints a remark below a report."""
+    console().print(f"  {message}", style="dim", markup=False, soft_wrap=True)
+
+
 def print_markdown(text: str) -> None:
     """Prints a lesson or a hint: rendered on a terminal, else as it was written."""
     if not on_terminal():

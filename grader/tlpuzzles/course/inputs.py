@@ -8,6 +8,7 @@ inputs a dropped product or a stale tile moves a sum by less than the tolerance.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -39,10 +40,12 @@ def zero_one(density: float = 0.25) -> Draw:
     return draw
 
 
-def offset(amount: float = 200.0) -> Draw:
-    """Normal values around `amount` in even rows and around `-amount` in odd ones; a row lies along the last axis.
+def offset(amount: float = 200.0, signs: Sequence[int] = (1, -1)) -> Draw:
+    """Normal values around `amount` or `-amount`, by the row: `signs` repeats along the rows, which lie along the last
+    axis.
 
-    A softmax without the maximum subtracted overflows in the former and divides 0 by 0 in the latter.
+    A softmax without the maximum subtracted overflows in the former and divides 0 by 0 in the latter. With irregular
+    signs it shows which other number was subtracted.
     """
 
     def draw(generator: torch.Generator, shape: tuple[int, ...], _name: str) -> torch.Tensor:
@@ -50,8 +53,57 @@ def offset(amount: float = 200.0) -> Draw:
 
         values = _randn(generator, shape)
         rows = values.numel() // shape[-1]
-        signs = 1.0 - 2.0 * (torch.arange(rows) % 2)
-        return values + amount * signs.reshape(*shape[:-1], 1)
+        around = amount * torch.tensor(signs, dtype=torch.float32)[torch.arange(rows) % len(signs)]
+        return values + around.reshape(*shape[:-1], 1)
+
+    return draw
+
+
+def uniform(low: float, high: float) -> Draw:
+    """Independent values between `low` and `high`, all equally likely."""
+
+    def draw(generator: torch.Generator, shape: tuple[int, ...], _name: str) -> torch.Tensor:
+        import torch
+
+        return torch.rand(shape, generator=generator) * (high - low) + low
+
+    return draw
+
+
+def scaled_products(scale: float = 1.0, bias: float = 1.0) -> Draw:
+    """A (M, K) and B (K, N) whose product has standard deviation `scale` whatever K is, and a Bias with that of `bias`.
+
+    An activation function bends between about -3 and 3: plain normal values would nearly all land beyond that.
+    """
+
+    def draw(generator: torch.Generator, shape: tuple[int, ...], name: str) -> torch.Tensor:
+        if name == "Bias":
+            return _randn(generator, shape) * bias
+        depth = shape[1] if name == "A" else shape[0]
+        return _randn(generator, shape) * (math.sqrt(scale) / math.sqrt(math.sqrt(depth)))
+
+    return draw
+
+
+def one_finite() -> Draw:
+    """Rows that hold minus infinity but for one element, at a place of its own in each row."""
+
+    def draw(generator: torch.Generator, shape: tuple[int, ...], _name: str) -> torch.Tensor:
+        import torch
+
+        values = torch.full(shape, -math.inf)
+        places = torch.randint(shape[-1], (*shape[:-1], 1), generator=generator)
+        values.scatter_(-1, places, _randn(generator, (*shape[:-1], 1)))
+        return values
+
+    return draw
+
+
+def equal_rows(scale: float = 100.0) -> Draw:
+    """Rows whose elements are all equal: a normal value of standard deviation `scale` for each row."""
+
+    def draw(generator: torch.Generator, shape: tuple[int, ...], _name: str) -> torch.Tensor:
+        return (_randn(generator, (*shape[:-1], 1)) * scale).expand(shape)
 
     return draw
 

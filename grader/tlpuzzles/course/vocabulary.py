@@ -7,10 +7,29 @@ one. Modules of exercises are imported by commands that must answer at once, so 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from enum import Enum
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from tlpuzzles.course.functions import Fault, FunctionCheck
+from tlpuzzles.course.prints import PrintedLine
+from tlpuzzles.course.runs import Runs
+from tlpuzzles.course.schedules import Proposed
+
+__all__ = [
+    "Case",
+    "Draw",
+    "Exercise",
+    "Mistake",
+    "Printing",
+    "Profiling",
+    "Requirement",
+    "Runs",
+    "Sizes",
+    "TensorSpec",
+    "Tensors",
+    "Tolerance",
+]
 
 if TYPE_CHECKING:
     import torch
@@ -26,13 +45,6 @@ Tensors: TypeAlias = "Mapping[str, torch.Tensor]"
 SizesFromSeed: TypeAlias = Callable[[random.Random], Sizes]
 Draw: TypeAlias = "Callable[[torch.Generator, tuple[int, ...], str], torch.Tensor]"
 """(generator, shape, name of the tensor) -> float32 or float64 values, rounded to the case's dtype by the caller."""
-
-
-class Runs(Enum):
-    """Which devices a case is graded on. A case too large for a CPU still has a GPU to probe."""
-
-    ANYWHERE = "anywhere"
-    ON_CUDA = "on cuda"
 
 
 @dataclass(frozen=True)
@@ -74,6 +86,10 @@ class Case:
     draw: Draw | None = None
     """How inputs are drawn; None: the exercise's `draw`."""
     runs: Runs = Runs.ANYWHERE
+    schedule: Mapping[str, Any] = field(default_factory=dict)
+    """Values for the factory's tunable parameters, from the learner's own function where an exercise asks for one."""
+    like: str = ""
+    """The exercise's case that this one was made from, for a case that a learner's schedule has brought about."""
 
     @property
     def variant(self) -> str:
@@ -82,7 +98,7 @@ class Case:
 
     def arguments(self, sizes: Sizes) -> dict[str, object]:
         """What the factory is called with."""
-        return {**sizes, **self.flags, "dtype": self.dtype}
+        return {**sizes, **self.flags, **self.schedule, "dtype": self.dtype}
 
 
 @dataclass(frozen=True)
@@ -106,6 +122,35 @@ class Requirement:
     title: str
     check: Callable[[Kernel], str | None]
     """None if met; else what is missing and what to do, for the learner."""
+
+
+@dataclass(frozen=True)
+class Printing:
+    """What a kernel must print on the device."""
+
+    id: str
+    title: str
+    case: str
+    """The case whose run is looked at: the lines of one launch."""
+    judge: Callable[[Sequence[PrintedLine], Tensors, Sizes], Fault | None]
+    """(lines of T.print in order, inputs as float64, sizes) -> what is wrong with them."""
+
+
+@dataclass(frozen=True)
+class Profiling:
+    """A learner's function that measures a kernel on the GPU, graded against the grader's own measurement."""
+
+    id: str
+    title: str
+    function: str
+    """Called with a compiled kernel; must return milliseconds."""
+    source: Callable[[], str]
+    """Text of a file of ours that defines the kernel to be measured."""
+    factory: str
+    """Name of the factory in it."""
+    sizes: Mapping[str, int]
+    within: float
+    """Factor by which the two measurements may differ, e.g. 1.5: clocks and caches are never quite the same."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +178,14 @@ class Exercise:
     """The same in torch, in the case's own dtype: its error is allowed for."""
     mistakes: tuple[Mistake, ...] = ()
     requirements: tuple[Requirement, ...] = ()
+    functions: tuple[FunctionCheck, ...] = ()
+    """Checks of plain functions in the file."""
+    proposed: Proposed | None = None
+    """The learner's functions propose schedules, each of which is a kernel to grade."""
+    printing: Printing | None = None
+    profiling: Profiling | None = None
+    timed: bool = True
+    """Whether it has a speed part: a kernel that prints has none."""
 
     @property
     def folder(self) -> str:
@@ -141,6 +194,13 @@ class Exercise:
     @property
     def file(self) -> str:
         return f"{self.slug}.py"
+
+    def case(self, like: str, id_: str = "") -> Case:
+        """The case of that identifier, under another one if it stands for a learner's schedule. Raises KeyError."""
+        for case in self.cases:
+            if case.id == like:
+                return replace(case, id=id_ or like, like="" if id_ in ("", like) else like)
+        raise KeyError(like)
 
     def bytes(self, sizes: Sizes, dtype: str) -> int:
         """The fewest bytes through device memory: each input read once, the output written once."""

@@ -47,7 +47,15 @@ def build(
         "exercise": exercise.slug,
         "folder": str(folder),
         "emit_cpu": emit_cpu,
-        "cases": [{"id": p.case.id, "sizes": dict(p.sizes), "capsule": str(files[p.case.id])} for p in posed],
+        "cases": [
+            {
+                "id": p.case.id,
+                "like": p.case.like or p.case.id,
+                "sizes": dict(p.sizes),
+                "capsule": str(files[p.case.id]),
+            }
+            for p in posed
+        ],
     }
     return _read(warm.run("build", job, LIMITS, folder), posed, files)
 

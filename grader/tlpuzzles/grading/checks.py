@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from tlpuzzles.course.functions import Fault
 from tlpuzzles.course.vocabulary import Case, Exercise
 from tlpuzzles.grading.building import Outcome
 from tlpuzzles.grading.submission import Problem, Submission, Todo
@@ -40,6 +41,12 @@ def failed(
             {**detail, "location": location(submission, problem.line), "raw": problem.raw, "hint": problem.hint}
         ),
     )
+
+
+def faulty(kind: Kind, id_: str, title: str, fault: Fault, facts: Mapping[str, object]) -> Check:
+    """A failed check for what is wrong with an answer."""
+    detail = Detail.model_validate({**facts, "mistake": fault.mistake, "hint": fault.hint})
+    return Check(id=id_, title=title, kind=kind, verdict=Verdict.FAILED, message=fault.message, detail=detail)
 
 
 def location(submission: Submission, line: int | None) -> Location | None:

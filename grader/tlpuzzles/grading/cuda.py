@@ -10,8 +10,10 @@ from typing import Any
 from tlpuzzles.border.children import Warm
 from tlpuzzles.border.limits import Limits
 from tlpuzzles.border.watching import End, Message, Report
+from tlpuzzles.catalogue.explanation import Explanation, Fault
 from tlpuzzles.course.vocabulary import Exercise
-from tlpuzzles.device.cuda.model import Argument, Explanation, Fault, LaunchCase, Role, RunOutcome, poisons
+from tlpuzzles.device.cuda.model import Argument, LaunchCase, Role, RunOutcome, poisons
+from tlpuzzles.device.cuda.printing import of_launches, unmarked
 from tlpuzzles.grading.devices import Tell
 from tlpuzzles.grading.explained import in_words
 from tlpuzzles.grading.stages import Launch, Ran
@@ -101,7 +103,8 @@ def _read(report: Report, outputs: dict[str, Path]) -> dict[str, Ran]:
     """What is known of each case that was begun."""
     found: dict[str, Ran] = {}
     begun: str | None = None
-    printed = report.output
+    nonce = next((message["nonce"] for message in report.of("prints")), "")
+    printed = of_launches(report.output, nonce)
     for message in report.of("cuda"):
         if message.get("event") == "started":
             begun = message["case"]
@@ -110,9 +113,7 @@ def _read(report: Report, outputs: dict[str, Path]) -> dict[str, Ran]:
             found[message["case"]] = _ran(message, outputs[message["case"]])
     if begun is not None:
         found[begun] = Ran(problem=_died(report))
-    for case in list(found)[:1]:
-        found[case] = Ran(found[case].outputs, found[case].problem, printed)
-    return found
+    return {case: Ran(ran.outputs, ran.problem, printed.get(case, "")) for case, ran in found.items()}
 
 
 def _ran(message: Message, output: Path) -> Ran:
@@ -129,7 +130,7 @@ def _died(report: Report) -> Problem:
             "ends, or a barrier that not all threads reach?"
         )
     how = f"signal {-report.code}" if report.code is not None and report.code < 0 else f"exit status {report.code}"
-    return Problem(f"The kernel ended the process that ran it ({how}).", raw=report.output[-2000:] or None)
+    return Problem(f"The kernel ended the process that ran it ({how}).", raw=unmarked(report.output)[-2000:] or None)
 
 
 def _died_compiling(report: Report) -> Problem:

@@ -9,54 +9,30 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from enum import Enum
 from pathlib import Path
 
 from tlpuzzles.border.children import Warm, WarmDied
-from tlpuzzles.course.vocabulary import Exercise, Runs
-from tlpuzzles.grading import building, checks, judging, submission, tracing
+from tlpuzzles.course.runs import Runs
+from tlpuzzles.course.schedules import AGAIN, WINNER
+from tlpuzzles.course.vocabulary import Exercise
+from tlpuzzles.device.limits import ARCHITECTURES, Architecture
+from tlpuzzles.grading import building, checks, judging, proposals, submission, tracing
+from tlpuzzles.grading.asking import Asking
 from tlpuzzles.grading.choices import Portability
 from tlpuzzles.grading.devices import GradingDevice
 from tlpuzzles.grading.environment import environment
+from tlpuzzles.grading.options import Options, Progress, Step
 from tlpuzzles.grading.plan import Plan, plan
 from tlpuzzles.grading.plan import Problem as Posed
-from tlpuzzles.grading.portability import ARCHITECTURE_NAMES, Compilers, representatives
+from tlpuzzles.grading.portability import Compilers, representatives
 from tlpuzzles.grading.stages import Launch, store
 from tlpuzzles.grading.submission import Problem, Submission
 from tlpuzzles.verdict.model import Check, ExerciseName, Kind, Result, Verdict
-from tlpuzzles.verdict.points import NOTHING, points, verdict
-
-
-class Step(str, Enum):
-    """What a grading is doing, for a display of progress."""
-
-    TRACING = "tracing the kernel"
-    BUILDING = "checking the kernel"
-    RUNNING = "running the kernel"
-    JUDGING = "comparing with the reference"
-    PORTABILITY = "compiling for other GPUs"
-
-
-Progress = Callable[[Step, str], None]
-
-
-@dataclass(frozen=True)
-class Options:
-    """How to grade."""
-
-    seed: int
-    only: str | None = None
-    """Grades this case alone."""
-    dump: Path | None = None
-    """Folder for inputs, expected and found outputs of failing cases."""
-    portability: Portability = Portability.CHECK
-    class_arch: str | None = None
-    """The architecture that course.toml names."""
-    stop_at_first_failure: bool = False
-    trace_seconds: float = 20.0
+from tlpuzzles.verdict.points import nothing, points, verdict
 
 
 @dataclass
@@ -88,6 +64,11 @@ class Traced:
 
 
 @dataclass
+class _Blamed:
+    problem: Problem | None = None
+
+
+@dataclass
 class _Grading:
     grader: Grader
     exercise: Exercise
@@ -109,21 +90,35 @@ class _Grading:
         except (WarmDied, judging.JudgeFailed, OSError) as error:
             ours = Problem(f"The grader itself failed: {error}. Run `tlpuzzles doctor`.", ours=True)
             self.checks.append(checks.build_failed(ours, self.submission))
-        elsewhere = {
-            case.id for case, _ in self.plan.left_out if case.runs is Runs.ON_CUDA and not self.grader.device.is_cuda
-        }
-        unasked = {case.id for case, _ in self.plan.left_out} - elsewhere
+        elsewhere, unasked = self._not_graded()
+        timed = self.exercise.timed
+        earned = points(self.checks, timed=timed, elsewhere=elsewhere, unasked=unasked)
         return Result(
             exercise=ExerciseName(number=self.exercise.number, slug=self.exercise.slug),
             file=self.submission.shown,
             verdict=Verdict.NOT_STARTED if self.not_started else verdict(self.checks),
-            points=NOTHING if self.not_started else points(self.checks, elsewhere=elsewhere, unasked=unasked),
+            points=nothing(timed=timed) if self.not_started else earned,
             device=self.grader.device.shown,
             checks=tuple(self.checks),
             output=self.output,
             environment=environment(),
             seconds=round(time.monotonic() - self._begin, 2),
         )
+
+    def _not_graded(self) -> tuple[set[str], set[str]]:
+        """The checks that this device cannot make, and those that the user did not ask for."""
+        on_cuda, only = self.grader.device.is_cuda, self.options.only
+        runs = {check.id: check.runs for check in self.exercise.functions}
+        runs |= {case.id: case.runs for case in self.exercise.cases}
+        elsewhere = {id_ for id_, where in runs.items() if where is Runs.ON_CUDA and not on_cuda}
+        if not on_cuda:
+            elsewhere |= {WINNER, AGAIN}
+            elsewhere |= {self.exercise.profiling.id} if self.exercise.profiling is not None else set()
+        if only is None:
+            return elsewhere, set()
+        asked = {check.id for check in self.checks if check.id == only}
+        asked |= {case.id for case in self.exercise.cases if only in (case.id, case.like)}
+        return elsewhere, {check.id for check in self.checks} - elsewhere - asked
 
     def _run(self) -> None:
         if self.submission.problem is not None:
@@ -136,6 +131,11 @@ class _Grading:
         self.grader.device.prepare()
         with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
             try:
+                if not self._ask_functions() or self._stops():
+                    return
+                if not self.plan.problems:
+                    self._skip_kernels()
+                    return
                 traced = self._trace(pool)
                 if traced is not None:
                     self._grade_kernels(traced, pool)
@@ -144,8 +144,42 @@ class _Grading:
                 self.grader.warm.close()
                 raise
 
+    def _ask_functions(self) -> bool:
+        """Calls the learner's functions, and takes up the schedules that they propose. False if the file cannot be
+        loaded."""
+        asking = Asking(
+            self.grader.warm,
+            self.exercise,
+            self.submission,
+            self.grader.device,
+            self.options,
+            self.scratch,
+            self.grader.progress,
+        )
+        with self._blaming_the_file() as blamed:
+            asking.call()
+        self.output += asking.output
+        whole = blamed.problem or asking.whole
+        if whole is not None:
+            self.checks.append(checks.build_failed(whole, self.submission))
+            return False
+        self.checks.extend(asking.checks)
+        if self._stops():
+            return True
+        with self._blaming_the_file() as blamed:
+            asking.use_gpu()
+        self.checks, self.output = list(asking.checks), asking.output
+        if blamed.problem is not None:
+            self.checks.append(checks.build_failed(blamed.problem, self.submission))
+            return False
+        self.exercise, self.plan = asking.taken_up(self.plan)
+        return True
+
+    def _skip_kernels(self) -> None:
+        self.checks.extend(checks.case_skipped(case, reason) for case, reason in self.plan.left_out)
+
     def _trace(self, pool: ThreadPoolExecutor) -> Traced | None:
-        """Traces for the device at hand and, if the kernel depends on it, for every other architecture.
+        """Traces for the device at hand and, if the kernel depends on it, for every architecture to compile for.
 
         Nothing of a learner's is run after this. So no learner's process can look at an input, which is drawn later,
         or touch a file that the grading goes on to use: `folder` comes into being when the last of them has ended.
@@ -159,7 +193,7 @@ class _Grading:
         others: dict[str, tracing.Traced] = {}
         if own.follows_arch and self.options.portability is not Portability.OFF:
             posed = representatives(self.plan)
-            waiting = {name: pool.submit(self._traced, f"-{name}", name, posed) for name in ARCHITECTURE_NAMES}
+            waiting = {name: pool.submit(self._traced, f"-{name}", name, posed) for name in self._names()}
             others = {name: future.result() for name, future in waiting.items()}
             self.grader.warm.revive()
         self.folder = Path(tempfile.mkdtemp(dir=self.scratch))
@@ -168,13 +202,21 @@ class _Grading:
     def _traced(self, suffix: str, arch: str, posed: Sequence[Posed]) -> tracing.Traced:
         folder = self.scratch / f"traced{suffix}"
         limit = self.options.trace_seconds
+        traced = tracing.Traced()
+        with self._blaming_the_file() as blamed:
+            traced = tracing.trace(self.grader.warm, self.submission, self.exercise.factory, arch, posed, limit, folder)
+        return traced if blamed.problem is None else tracing.Traced(whole=blamed.problem)
+
+    @contextmanager
+    def _blaming_the_file(self) -> Iterator[_Blamed]:
+        """Nothing but the learner's file runs inside: if the warm process dies, it is what the file did."""
+        blamed = _Blamed()
         try:
-            return tracing.trace(self.grader.warm, self.submission, self.exercise.factory, arch, posed, limit, folder)
+            yield blamed
         except WarmDied as error:
             if not error.had_child:
                 raise
-            # Nothing else was running: it is what the learner's file did.
-            return tracing.Traced(whole=Problem("Your file ended or stopped the process that grades it."))
+            blamed.problem = Problem("Your file ended or stopped the process that grades it.")
 
     def _grade_kernels(self, traced: Traced, pool: ThreadPoolExecutor) -> None:
         self.grader.progress(Step.BUILDING, "")
@@ -188,7 +230,11 @@ class _Grading:
         self.checks.append(checks.build(self.exercise, outcome, problems, self.submission))
         self.checks.extend(checks.requirements(self.exercise, outcome.requirements, self.submission))
         compilers = Compilers(
-            self.grader.warm, self.submission, self.options.portability is Portability.FULL, self.folder
+            self.grader.warm,
+            self.submission,
+            self.options.portability is Portability.FULL,
+            self.folder,
+            self._architectures(),
         )
         with compilers:
             if not self._stops() and self.options.portability is not Portability.OFF:
@@ -204,12 +250,20 @@ class _Grading:
                 here = self.grader.device.arch if self.grader.device.is_cuda else None
                 self.checks.extend(compilers.checks(here, self.options.class_arch))
 
+    def _names(self) -> list[str]:
+        return [architecture.name for architecture in self._architectures()]
+
+    def _architectures(self) -> tuple[Architecture, ...]:
+        if self.exercise.proposed is None:
+            return ARCHITECTURES
+        return (proposals.target(self.grader.device.arch, self.options.class_arch),)
+
     def _capsules(self, traced: Traced, outcome: building.Outcome) -> list[dict[str, Path | Problem]]:
         """For each variant, what there is to lower, by architecture."""
         built = [posed.case.id for posed in representatives(self.plan) if posed.case.id in outcome.built]
         if not traced.others:
-            return [dict.fromkeys(ARCHITECTURE_NAMES, outcome.built[case].capsule) for case in built]
-        return [{name: self._capsule(traced.others[name], name, case) for name in ARCHITECTURE_NAMES} for case in built]
+            return [dict.fromkeys(self._names(), outcome.built[case].capsule) for case in built]
+        return [{name: self._capsule(traced.others[name], name, case) for name in self._names()} for case in built]
 
     def _capsule(self, traced: tracing.Traced, arch: str, case: str) -> Path | Problem:
         problem = traced.whole or traced.problems.get(case)

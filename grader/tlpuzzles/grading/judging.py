@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tlpuzzles.border.children import Warm
 from tlpuzzles.border.limits import Limits
 from tlpuzzles.border.watching import End, Message, Report
-from tlpuzzles.course.vocabulary import Case, Exercise
+from tlpuzzles.course.functions import Fault
+from tlpuzzles.course.vocabulary import Case, Exercise, Printing
 from tlpuzzles.grading import checks
 from tlpuzzles.grading.plan import Plan
 from tlpuzzles.grading.stages import Ran
@@ -50,11 +51,17 @@ def judge(
     """A correctness check for every case, in the exercise's order, and the order check. Raises JudgeFailed."""
     outputs = {case: [str(file) for file in run.outputs] for case, run in ran.items() if run.problem is None}
     judged: dict[str, Message] = {}
+    prints: list[Message] = []
     if outputs:
-        job = _job("judge", exercise, plan, folder) | {"outputs": outputs, "dump": None if dump is None else str(dump)}
+        job = _job("judge", exercise, plan, folder) | {
+            "outputs": outputs,
+            "printed": {case: run.printed for case, run in ran.items()},
+            "dump": None if dump is None else str(dump),
+        }
         report = warm.run("judge", job, LIMITS, folder)
         _expect_end(report)
         judged = {message["case"]: message for message in report.of("judged")}
+        prints = report.of("printed")
     failures = {**problems, **{case: run.problem for case, run in ran.items() if run.problem is not None}}
     left_out = {case.id: reason for case, reason in plan.left_out}
     sizes = {problem.case.id: dict(problem.sizes) for problem in plan.problems}
@@ -69,6 +76,8 @@ def judge(
         else:
             problem = failures.get(case.id) or Problem("The kernel gave no output.", ours=True)
             found.append(checks.failed(Kind.CORRECTNESS, case.id, case.title, problem, submission, facts))
+    if exercise.printing is not None:
+        found.append(_printed(exercise.printing, prints, plan))
     if race is not None:
         found.append(checks.order_failed(race, submission))
     else:
@@ -90,6 +99,16 @@ def _check(case: Case, answer: Message, facts: Mapping[str, object]) -> Check:
         message=message,
         detail=Detail.model_validate({**facts, **_known(judgement["detail"])}),
     )
+
+
+def _printed(printing: Printing, prints: Sequence[Message], plan: Plan) -> Check:
+    if not prints:
+        return checks.skipped(Kind.OUTPUT, printing.id, printing.title, "its case was not run")
+    fault = prints[0]["fault"]
+    if fault is None:
+        return checks.passed(Kind.OUTPUT, printing.id, printing.title)
+    facts = {"case": printing.id, "seed": plan.seed}
+    return checks.faulty(Kind.OUTPUT, printing.id, printing.title, Fault(**fault), facts)
 
 
 def _order(exercise: Exercise, judged: Mapping[str, Message]) -> Iterator[Check]:
@@ -115,7 +134,10 @@ def _job(task: str, exercise: Exercise, plan: Plan, folder: Path) -> dict[str, A
         "exercise": exercise.slug,
         "seed": plan.seed,
         "folder": str(folder),
-        "cases": [{"id": problem.case.id, "sizes": dict(problem.sizes)} for problem in plan.problems],
+        "cases": [
+            {"id": problem.case.id, "like": problem.case.like or problem.case.id, "sizes": dict(problem.sizes)}
+            for problem in plan.problems
+        ],
     }
 
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import random
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tlpuzzles.course.vocabulary import Case, Exercise, Runs, Sizes
+from tlpuzzles.course.runs import Runs
+from tlpuzzles.course.schedules import TUNING_CHECKS
+from tlpuzzles.course.vocabulary import Case, Exercise, Sizes
 from tlpuzzles.errors import UsageError
+
+NOTHING: Mapping[str, str] = {}
 
 
 class UnknownCase(UsageError):
@@ -47,16 +52,20 @@ def new_seed() -> int:
     return secrets.randbelow(10**9)
 
 
-def plan(exercise: Exercise, seed: int, *, on_cuda: bool, only: str | None = None) -> Plan:
-    """Draws the problems. Raises UnknownCase for a case that the exercise does not have."""
-    if only is not None and only not in {case.id for case in exercise.cases}:
-        known = ", ".join(case.id for case in exercise.cases)
-        raise UnknownCase(f"Exercise {exercise.number} has no case {only!r}. It has: {known}.")
+def plan(
+    exercise: Exercise, seed: int, *, on_cuda: bool, only: str | None = None, withheld: Mapping[str, str] = NOTHING
+) -> Plan:
+    """Draws the problems. `withheld`: cases that cannot be posed, with the reason. Raises UnknownCase for a case that
+    the exercise does not have."""
+    if only is not None and only not in names(exercise):
+        raise UnknownCase(f"Exercise {exercise.number} has no case {only!r}. It has: {', '.join(names(exercise))}.")
     problems: list[Problem] = []
     left_out: list[tuple[Case, str]] = []
     for case in exercise.cases:
-        if only is not None and case.id != only:
+        if only is not None and only not in _asked_by(exercise, case):
             left_out.append((case, f"only {only} was asked for"))
+        elif case.id in withheld:
+            left_out.append((case, withheld[case.id]))
         elif case.runs is Runs.ON_CUDA and not on_cuda:
             left_out.append((case, "needs a GPU"))
         else:
@@ -66,8 +75,27 @@ def plan(exercise: Exercise, seed: int, *, on_cuda: bool, only: str | None = Non
     return Plan(seed, tuple(problems), tuple(left_out))
 
 
+def _asked_by(exercise: Exercise, case: Case) -> tuple[str, ...]:
+    """The names by which a user asks for this case."""
+    printing = exercise.printing
+    return (case.id, case.like, *([printing.id] if printing is not None and printing.case == case.id else []))
+
+
+def names(exercise: Exercise) -> list[str]:
+    """What can be graded alone: cases, function checks, what a kernel prints, what a function measures."""
+    others = (exercise.printing, exercise.profiling)
+    tuned = () if exercise.proposed is None else TUNING_CHECKS[exercise.proposed.chosen_by]
+    return [
+        *dict.fromkeys(case.like or case.id for case in exercise.cases),
+        *(case.id for case in exercise.cases if case.like),
+        *(check.id for check in exercise.functions),
+        *(other.id for other in others if other is not None),
+        *tuned,
+    ]
+
+
 def draw(exercise: Exercise, case: Case, seed: int) -> Sizes:
     """The case's sizes for this seed, the same on every machine; cases that draw by one function draw the same sizes,
     so that they differ in their inputs alone."""
     first = next(other for other in exercise.cases if other.sizes is case.sizes)
-    return case.sizes(random.Random(f"{seed}/{first.id}"))
+    return case.sizes(random.Random(f"{seed}/{first.like or first.id}"))

@@ -22,8 +22,6 @@ from tlpuzzles.verdict.model import Check, Kind
 Answers = dict[str, Problem | None]
 """By architecture: why the kernel does not compile for it, None if it does. One lowering may answer for two."""
 
-ARCHITECTURE_NAMES = [architecture.name for architecture in ARCHITECTURES]
-
 LOWER = Limits(seconds=60)
 COMPILE = Limits(seconds=240)
 
@@ -36,6 +34,8 @@ class Compilers:
     submission: Submission
     runs_nvcc: bool
     folder: Path
+    architectures: Sequence[Architecture] = ARCHITECTURES
+    """Those to lower for: a schedule that was proposed for one GPU need not suit another."""
     _pool: ThreadPoolExecutor = field(init=False)
     _answers: dict[str, list[Future[Answers]]] = field(default_factory=dict, init=False)
     """By architecture, one for each variant."""
@@ -50,7 +50,7 @@ class Compilers:
         for capsules in reversed(variants):
             answers: dict[str, Future[Answers]] = {}
             # A twin waits for the architecture whose answer may be its own, so that one is asked first.
-            for name in sorted(ARCHITECTURE_NAMES, key=lambda name: name in TWINS.values()):
+            for name in sorted(self._names, key=lambda name: name in TWINS.values()):
                 answers[name] = self._pool.submit(self._answer, name, capsules, dict(answers))
                 self._answers.setdefault(name, []).append(answers[name])
 
@@ -58,15 +58,19 @@ class Compilers:
         """A check for each architecture. Graded is the GPU at hand, `here`, else `class_arch`, else that any works."""
         if not self._answers:
             return []
-        problems = {name: self._first_problem(name) for name in ARCHITECTURE_NAMES}
+        problems = {name: self._first_problem(name) for name in self._names}
         must = here or class_arch
         any_works = any(problem is None for problem in problems.values())
         return [
             self._check(
                 architecture, problems[architecture.name], graded=architecture.name == must if must else not any_works
             )
-            for architecture in ARCHITECTURES
+            for architecture in self.architectures
         ]
+
+    @property
+    def _names(self) -> list[str]:
+        return [architecture.name for architecture in self.architectures]
 
     def __enter__(self) -> Compilers:
         return self
@@ -93,7 +97,7 @@ class Compilers:
         if isinstance(capsule, Problem):
             return {arch: capsule}
         for other, twin in TWINS.items():
-            theirs = capsules[other] if twin == arch else None
+            theirs = capsules[other] if twin == arch and other in others else None
             if isinstance(theirs, Path) and theirs.read_bytes() == capsule.read_bytes():
                 answers = others[other].result()
                 if arch in answers:

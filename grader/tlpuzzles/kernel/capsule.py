@@ -30,6 +30,7 @@ from tlpuzzles.kernel.fields import (
 )
 from tlpuzzles.kernel.schema import SCHEMAS, Schema
 from tlpuzzles.kernel.wellformed import check_function, check_node
+from tlpuzzles.kernel.whereabouts import line_near
 
 __all__ = ["LIBRARY_SOURCE", "NEUTRAL_SOURCE", "Capsule", "CapsuleError", "Document", "digest", "read"]
 
@@ -81,7 +82,8 @@ def read(capsule: Capsule) -> Document:
             measured.append(_measure(node, measured))
         except CapsuleError as error:
             kind = node.get("type") if isinstance(node, dict) else None
-            raise CapsuleError(f"node {index} ({shown(kind)}) {error}") from None
+            line = line_near(document["nodes"], index, (capsule.path, NEUTRAL_SOURCE))
+            raise CapsuleError(f"node {index} ({shown(kind)}) {error}", line) from None
     root = document.get("root_index")
     if type(root) is not int or root != len(nodes.values) - 1 or not isinstance(nodes.values[root], ir.PrimFunc):
         raise CapsuleError("the field root_index does not name a PrimFunc at the end of the kernel's IR")

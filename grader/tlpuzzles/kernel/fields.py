@@ -21,6 +21,11 @@ MAX_STRING = 1 << 16
 class CapsuleError(Exception):
     """The text is not the IR of a kernel; the message names the node and field, and what is wrong with it."""
 
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.line = line
+        """Line in the learner's file, where it is known."""
+
 
 @dataclass(frozen=True)
 class Field:

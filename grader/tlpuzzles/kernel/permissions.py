@@ -127,6 +127,13 @@ def _expression(expr: ir.Expr, step: Step, parent: ir.Call | None, seen: set[int
             yield from _expression(child, step, call, seen)
 
 
+_NO_TEXT = (
+    " One of them is a text. Numbers are written without quotes, minus infinity as -T.infinity(dtype), and a warp "
+    "policy "
+    "as T.GemmWarpPolicy.FullRow."
+)
+
+
 def _call(call: ir.Call, step: Step, parent: ir.Call | None) -> Iterator[Finding]:
     arguments = allowed.OPERATORS.get(call.op)
     name = learner_name(call.op)
@@ -138,7 +145,8 @@ def _call(call: ir.Call, step: Step, parent: ir.Call | None) -> Iterator[Finding
         )
         return
     if not _takes(call, arguments) or not _in_place(call, step, parent):
-        yield _refused(f"{name} has arguments that it cannot have.", step.line)
+        is_text = any(isinstance(argument, ir.StringImm) for argument in call.args)
+        yield _refused(f"{name} has arguments that it cannot have.{_NO_TEXT if is_text else ''}", step.line)
         return
     texts = [argument.value for argument in call.args if isinstance(argument, ir.StringImm)]
     known = allowed.TEXTS.get(call.op)

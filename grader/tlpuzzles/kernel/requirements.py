@@ -7,6 +7,7 @@ are imported when there is a kernel to look at.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 from typing import TYPE_CHECKING
 
 from tlpuzzles.course.vocabulary import Requirement
@@ -60,6 +61,22 @@ def accumulates_in(dtype: str = "float32") -> Requirement:
     return Requirement(f"accumulates-in-{dtype}", f"adds up in {dtype}", check)
 
 
+def sums_in(dtype: str = "float32") -> Requirement:
+    """Every `T.reduce_sum` sums up a tile of `dtype`. Maxima may have another: they are exact in any."""
+
+    def check(kernel: Kernel) -> str | None:
+        for tile in _summed(kernel):
+            if tile.dtype != dtype:
+                return (
+                    f"T.reduce_sum sums up {tile.name}{_in_lines([tile.line])}, which is {tile.dtype}: long sums lose "
+                    f'digits. Allocate it with T.alloc_fragment(shape, "{dtype}"), which is what accum_dtype is for; '
+                    "T.copy converts on the way in and on the way out."
+                )
+        return None
+
+    return Requirement(f"sums-in-{dtype}", f"sums up in {dtype}", check)
+
+
 def one_launch() -> Requirement:
     """All work happens in one `T.Kernel`."""
 
@@ -75,6 +92,34 @@ def one_launch() -> Requirement:
         )
 
     return Requirement("one-launch", "one launch does it all", check)
+
+
+def many_blocks(elements: int, blocks: int) -> Requirement:
+    """`blocks` or more share the work wherever the output has `elements` or more.
+
+    How many there are may be fixed, as in a kernel whose blocks go over the tensor in strides; only a few must not do
+    it all. A kernel whose sizes are open says nothing about its number of blocks, and meets this.
+    """
+
+    def check(kernel: Kernel) -> str | None:
+        from tlpuzzles.kernel.cost import launch_costs
+        from tlpuzzles.kernel.values import constant
+
+        *_, output = kernel.func.buffer_map.values()
+        extents = [constant(extent) for extent in output.shape]
+        total = prod(extent or 0 for extent in extents)
+        counts = [launch.blocks for launch in launch_costs(kernel, {})]
+        if total < elements or None in counts or (most := max((count or 0 for count in counts), default=0)) >= blocks:
+            return None
+        them = "one block does" if most == 1 else f"{most} blocks do"
+        lines = [launch.line for launch in kernel.launches]
+        return (
+            f"For {total:,} elements, {them} all the work (T.Kernel{_in_lines(lines)}), while a GPU has room for "
+            "hundreds at a time: the smallest of this course has 40 multiprocessors. Let the number of blocks grow "
+            "with the size, T.ceildiv(size, elements of a block), and let each do its own part."
+        )
+
+    return Requirement("many-blocks", "shares the work among many blocks", check)
 
 
 def no_global_intermediate() -> Requirement:
@@ -104,6 +149,19 @@ def _products(kernel: Kernel) -> Iterator[tuple[Step, Buffer]]:
         call = step.stmt.value if isinstance(step.stmt, ir.Evaluate) else None
         if isinstance(call, ir.Call) and call.op in _PRODUCTS:
             yield step, region(call.args[2]).buffer
+
+
+def _summed(kernel: Kernel) -> Iterator[Buffer]:
+    """Every tile that `T.reduce_sum` reduces. The call is a macro's: only the tile has a line of the learner's."""
+    from tlpuzzles.kernel import tile_ir as ir
+    from tlpuzzles.kernel.facts import region
+
+    for step in kernel.steps:
+        call = step.stmt.value if isinstance(step.stmt, ir.Evaluate) else None
+        if isinstance(call, ir.Call) and call.op == "tl.tileop.reduce":
+            kind = call.args[2]
+            if isinstance(kind, ir.StringImm) and kind.value in ("sum", "abssum"):
+                yield region(call.args[0]).buffer
 
 
 def _times(count: int) -> str:

@@ -7,14 +7,13 @@ from pathlib import Path
 
 from rich.text import Text
 
-from tlpuzzles.report.layout import Page
+from tlpuzzles.report.layout import Page, together
 from tlpuzzles.report.marks import STYLES, Marks
+from tlpuzzles.report.reported import Reported
 from tlpuzzles.verdict.model import Check, Detail, Location, Verdict
 
-RAW_LINES = 8
 
-
-def explain(check: Check, page: Page, marks: Marks) -> None:
+def explain(check: Check, page: Page, marks: Marks, reported: Reported) -> None:
     """Prints the check's title, its message and what its detail holds."""
     style = STYLES[check.verdict.value]
     lead = "Our error, not yours: " if check.verdict is Verdict.ERROR else ""
@@ -31,15 +30,7 @@ def explain(check: Check, page: Page, marks: Marks) -> None:
     if rows:
         page.blank()
         page.pairs(rows, indent=2)
-    if check.detail.raw and not _adds_nothing(check.detail.raw, check.message):
-        _raw(check.detail.raw, page, marks)
-
-
-def _adds_nothing(raw: str, message: str) -> bool:
-    """Whether all that was reported is in the message already."""
-    told, said = " ".join(raw.split()), " ".join(message.split())
-    # Python's own errors are reported with their type before them.
-    return told in said or (told.partition(": ")[2] or told) in said
+    reported.show(check, "  ")
 
 
 def _location(location: Location, page: Page, marks: Marks) -> None:
@@ -60,13 +51,14 @@ def _rows(detail: Detail, marks: Marks) -> list[tuple[str, Text]]:
         # Other messages say where by themselves.
         rows.append(("where", Text(marks.clean(detail.region))))
     if detail.first_wrong is not None:
-        rows.append(("first wrong", Text(_index(detail))))
+        rows.append(("first wrong element", Text(_index(detail))))
     if detail.expected is not None and detail.found is not None:
         rows.append(("expected", Text(_number(detail.expected), style="green")))
         rows.append(("found", Text(_number(detail.found), style="red")))
     if detail.sizes is not None:
-        sizes = ", ".join(f"{name} = {size}" for name, size in detail.sizes.items())
-        rows.append(("problem", Text(sizes + (f", {detail.dtype}" if detail.dtype else ""))))
+        sizes = [f"{name} = {size}" for name, size in detail.sizes.items()]
+        parts = [*sizes, detail.dtype] if detail.dtype else sizes
+        rows.append(("problem", Text(together(parts))))
     return rows
 
 
@@ -74,20 +66,12 @@ def _index(detail: Detail) -> str:
     index = detail.first_wrong or ()
     if detail.axes is None or len(detail.axes) != len(index):
         return f"[{', '.join(map(str, index))}]"
+    if len(index) == 1:
+        return f"index {index[0]}"
     if len(index) == 2:
         return f"row {index[0]}, column {index[1]}"
-    return ", ".join(f"{name} {place}" for name, place in zip(detail.axes, index, strict=True))
+    return together([f"{name} = {place}" for name, place in zip(detail.axes, index, strict=True)])
 
 
 def _number(value: float) -> str:
     return {"nan": "NaN", "inf": "infinity", "-inf": "-infinity"}.get(str(value), f"{value:.5g}")
-
-
-def _raw(raw: str, page: Page, marks: Marks) -> None:
-    lines = marks.clean(raw).strip("\n").splitlines()
-    page.blank()
-    page.line(("  as it was reported", "dim"))
-    for line in lines[:RAW_LINES]:
-        page.cut((f"  {marks.gutter} ", "dim"), (line, "dim"))
-    if len(lines) > RAW_LINES:
-        page.line((f"  {marks.gutter} {marks.ellipsis} {len(lines) - RAW_LINES} more lines (see --json)", "dim"))

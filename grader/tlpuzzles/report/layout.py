@@ -12,6 +12,18 @@ WIDEST = 100
 """Columns that a report uses at most: longer lines are hard to read."""
 
 
+BELOW = 6
+"""Columns that a text is indented by which has no room beside what it belongs to."""
+
+_JOINED = "\ue000"
+"""Stands for a space at which no line may end, while lines are made; it is never printed."""
+
+
+def together(parts: Iterable[str]) -> str:
+    """A list such as "M = 3, N = 4" that a paragraph breaks between its parts only."""
+    return ", ".join(part.replace(" ", _JOINED) for part in parts)
+
+
 class Page:
     """A console that is written to line by line, each line already as wide as it shall be."""
 
@@ -37,10 +49,18 @@ class Page:
         self.line(text)
 
     def paragraph(self, text: str | Text, *, lead: str | Text = "", style: str = "") -> None:
-        """Wrapped between words; `lead` stands before the first line, and the others are indented by its width."""
+        """Wrapped between words; `lead` stands before the first line, and the others are indented by its width.
+
+        Where the longest word has no room beside `lead`, the text begins below it.
+        """
         text = Text(text, style=style) if isinstance(text, str) else text
         lead = Text(lead) if isinstance(lead, str) else lead
         indent = lead.cell_len
+        longest = max((cell_len(word) for word in text.plain.split()), default=0)
+        if indent > BELOW and longest > self.width - indent:
+            lead.rstrip()
+            self.line(lead)
+            indent, lead = BELOW, Text(" " * BELOW)
         for line in self._wrapped(text, max(self.width - indent, 16)):
             self.line(lead, line)
             lead = Text(" " * indent)
@@ -50,6 +70,7 @@ class Page:
             lines = part.wrap(self.console, width)
             for line in lines:
                 line.rstrip()
+                line.plain = line.plain.replace(_JOINED, " ")
                 yield line
             if not lines:
                 yield Text()

@@ -8,11 +8,14 @@ from dataclasses import dataclass
 
 from rich.console import Console
 
-from tlpuzzles.verdict.model import Check, Verdict
+from tlpuzzles.verdict.model import Check, Kind, Verdict
 
 WARNING = "warning"
 """Shown for a check that passed and has something to say, or failed and does not count: it fails nothing here, but may
 elsewhere."""
+
+MEASURED = (Kind.TUNING, Kind.FUNCTION)
+"""Kinds whose passed checks tell what was measured."""
 
 STYLES = {
     Verdict.PASSED.value: "green",
@@ -64,7 +67,7 @@ def _is_plain(char: str) -> bool:
 def kind_of(check: Check) -> str:
     """The verdict of a check as it is shown: `WARNING` or the verdict's value."""
     if check.verdict is Verdict.PASSED:
-        return WARNING if check.message else Verdict.PASSED.value
+        return WARNING if check.message and check.kind not in MEASURED else Verdict.PASSED.value
     return WARNING if check.verdict is Verdict.FAILED and not check.graded else check.verdict.value
 
 

@@ -9,7 +9,8 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from tlpuzzles.report.layout import Page
-from tlpuzzles.report.marks import STYLES, WARNING, Marks, kind_of
+from tlpuzzles.report.marks import MEASURED, STYLES, WARNING, Marks, kind_of
+from tlpuzzles.report.reported import Reported
 from tlpuzzles.verdict.model import Check, Kind, Result, Verdict
 
 GROUPS = {
@@ -51,15 +52,29 @@ def leading(result: Result) -> Check | None:
     return None
 
 
-def overview(checks: Iterable[Check], page: Page, marks: Marks, subject: Check | None) -> None:
-    """Prints the checks by kind. `subject` is the one that is explained elsewhere."""
+def overview(
+    checks: Iterable[Check], page: Page, marks: Marks, reported: Reported, subject: Check | None, *, nvcc: bool
+) -> None:
+    """Prints the checks by kind. `subject` is the one that is explained elsewhere; `nvcc`: whether what compiles for
+    other GPUs has been through nvcc, too."""
     for kind, group in groupby(in_order(checks), key=lambda check: check.kind):
-        _Group(kind, list(group), page, marks, subject).show()
+        _Group(kind, list(group), page, marks, reported, subject, nvcc).show()
 
 
 class _Group:
-    def __init__(self, kind: Kind, checks: Sequence[Check], page: Page, marks: Marks, subject: Check | None) -> None:
+    def __init__(
+        self,
+        kind: Kind,
+        checks: Sequence[Check],
+        page: Page,
+        marks: Marks,
+        reported: Reported,
+        subject: Check | None,
+        nvcc: bool,
+    ) -> None:
         self.kind = kind
+        self.reported = reported
+        self.compiles = "TileLang and nvcc compile it" if nvcc else "TileLang compiles it"
         self.page = page
         self.marks = marks
         self.subject = subject
@@ -124,7 +139,13 @@ class _Group:
         return Text(f" {self.marks.separator} ", style="dim")
 
     def _titles(self, checks: Iterable[Check]) -> list[Text]:
-        return [Text(self.marks.clean(check.title)) for check in checks]
+        return [self._title(check) for check in checks]
+
+    def _title(self, check: Check) -> Text:
+        title = Text(self.marks.clean(check.title))
+        if check.kind in MEASURED and check.verdict is Verdict.PASSED and check.message:
+            title.append(f": {self.marks.clean(check.message)}", style="dim")
+        return title
 
     def _one_by_one(self, checks: Sequence[Check]) -> None:
         titles = [self.marks.clean(check.title) for check in checks]
@@ -137,22 +158,24 @@ class _Group:
             )
             if kind == WARNING and self._is_new(check):
                 # In full, for nothing else says what to do about it.
-                self.page.paragraph(self.marks.clean(check.message), lead=first)
+                self._told(first, Text(self.marks.clean(check.message)))
             elif kind == WARNING:
                 self.page.cut(first, ("for the same reason", "dim"))
             else:
-                self._told(first, self._says(check))
+                self._told(first, Text(self._says(check), style="dim"))
+            if check is not self.subject:
+                self.reported.show(check, " " * (self.heading.cell_len + 2))
 
-    def _told(self, first: Text, says: str) -> None:
+    def _told(self, first: Text, says: Text) -> None:
         """A message in full, for another failure's may be the one that helps; below the title where that is long."""
-        if first.cell_len + cell_len(says) <= self.page.width:
-            self.page.line(first, (says, "dim"))
-        elif self.page.width - first.cell_len >= self.page.width // 2:
-            self.page.paragraph(Text(says, style="dim"), lead=first)
+        if first.cell_len + says.cell_len <= self.page.width:
+            self.page.line(first, says)
+        elif self.page.width - first.cell_len >= 3 * self.page.width // 5:
+            self.page.paragraph(says, lead=first)
         else:
             first.rstrip()
             self.page.cut(first)
-            self.page.paragraph(Text(says, style="dim"), lead=Text(" " * (self.heading.cell_len + 2)))
+            self.page.paragraph(says, lead=Text(" " * (self.heading.cell_len + 2)))
 
     def _is_new(self, check: Check) -> bool:
         """Whether no warning before it says the same, but for the GPU that it names."""
@@ -163,7 +186,7 @@ class _Group:
 
     def _says(self, check: Check) -> str:
         if check.verdict is Verdict.PASSED:
-            return "compiles" if self.kind is Kind.PORTABILITY else ""
+            return self.compiles if self.kind is Kind.PORTABILITY else ""
         if check is self.subject:
             return "explained below"
         if self.subject is not None and check.message == self.subject.message:

@@ -12,8 +12,9 @@ from tlpuzzles.report.explained import explain
 from tlpuzzles.report.layout import Page
 from tlpuzzles.report.marks import STYLES, marks_for
 from tlpuzzles.report.overview import leading, overview
+from tlpuzzles.report.reported import Reported
 from tlpuzzles.verdict.model import Check, Detail, Kind, Result, Verdict
-from tlpuzzles.verdict.points import ANOTHER_KERNEL, SPEED
+from tlpuzzles.verdict.points import ANOTHER_KERNEL, OF_A_KERNEL, SPEED
 
 BADGES = {
     Verdict.PASSED: "PASSED",
@@ -24,25 +25,48 @@ BADGES = {
     Verdict.SKIPPED: "SKIPPED",
 }
 
+AGAIN = (Kind.CORRECTNESS, Kind.ORDER, Kind.FUNCTION, Kind.OUTPUT)
+"""Kinds whose failed check can be made again alone."""
+
 OUTPUT_LINES = 12
 BAR = 20
 """Columns of the bar of points."""
 
 
 def show(
-    result: Result, console: Console, *, title: str | None = None, following: tuple[int, str] | None = None
+    result: Result,
+    console: Console,
+    *,
+    title: str | None = None,
+    following: tuple[int, str] | None = None,
+    verbose: bool = False,
+    nvcc: bool = False,
 ) -> None:
-    """Prints the report. `title` is the exercise's; `following` number and title of the next one, if there is one."""
-    _Report(result, console, title or result.exercise.slug.replace("_", " "), following).show()
+    """Prints the report. `title` is the exercise's; `following` number and title of the next one, if there is one.
+
+    `verbose`: with the messages of TileLang and compilers as they came. `nvcc`: whether kernels were compiled for other
+    GPUs to the end.
+    """
+    _Report(result, console, title or result.exercise.slug.replace("_", " "), following, verbose, nvcc).show()
 
 
 class _Report:
-    def __init__(self, result: Result, console: Console, title: str, following: tuple[int, str] | None) -> None:
+    def __init__(
+        self,
+        result: Result,
+        console: Console,
+        title: str,
+        following: tuple[int, str] | None,
+        verbose: bool,
+        nvcc: bool,
+    ) -> None:
         self.result = result
         self.title = title
         self.following = following
         self.marks = marks_for(console)
         self.page = Page(console, self.marks.ellipsis)
+        self.reported = Reported(self.page, self.marks, verbose=verbose)
+        self.nvcc = nvcc
         self.subject = leading(result)
 
     def show(self) -> None:
@@ -51,10 +75,11 @@ class _Report:
         if self.result.verdict is Verdict.NOT_STARTED:
             self._messages()
         else:
-            overview(self.result.checks, self.page, self.marks, self.subject)
+            overview(self.result.checks, self.page, self.marks, self.reported, self.subject, nvcc=self.nvcc)
         if self.subject is not None:
             self.page.blank()
-            explain(self.subject, self.page, self.marks)
+            explain(self.subject, self.page, self.marks, self.reported)
+        self.reported.note()
         self._printed()
         self._points()
         self._next()
@@ -118,8 +143,8 @@ class _Report:
 
     def _why_none(self) -> Check | None:
         """The check because of which right results earn no points, if there are any."""
-        right = any(c.kind is Kind.CORRECTNESS and c.verdict is Verdict.PASSED for c in self.result.checks)
-        if not right or self.result.points.earned:
+        right = any(c.kind in OF_A_KERNEL and c.verdict is Verdict.PASSED for c in self.result.checks)
+        if not right:
             return None
         failed = (c for c in self.result.checks if c.verdict is Verdict.FAILED and c.graded)
         return next((c for c in failed if c.kind in ANOTHER_KERNEL), None)
@@ -157,7 +182,7 @@ class _Report:
             commands.append((f"tlpuzzles hint {number}{level}", "the hint for this" if level else "a hint"))
         if verdict is Verdict.ERROR:
             commands.append(("tlpuzzles doctor", "checks this machine"))
-        again = detail if self.subject and self.subject.kind in (Kind.CORRECTNESS, Kind.ORDER) else Detail()
+        again = detail if self.subject and self.subject.kind in AGAIN else Detail()
         commands.append((self._again(again), "grades this case again" if again.case else "grades it again"))
         return commands
 

@@ -51,12 +51,15 @@ def explain(answer: Answer, named: Callable[[], Mistake | None]) -> Explanation:
     if outcome is Outcome.DTYPE:
         found = str(answer.found.dtype).removeprefix("torch.")
         return Explanation(f"{answer.output.name} has dtype {found}; expected {answer.dtype}.", Detail())
-    if bool(_unwritten(answer).any()):
-        return _explained(answer, *_never_written(answer))
-    if (mistake := named()) is not None:
+    unwritten = _unwritten(answer)
+    if not bool(unwritten.all()) and (mistake := named()) is not None:
         message = f"Your output equals {mistake.says}. Hint {mistake.hint} is about this."
         where = region(_wrong(answer), answer.output.shape)
+        if bool(unwritten.any()):
+            message = f"{_count(answer, _region(unwritten, answer))} never written. {message}"
         return _explained(answer, message, where, mistake)
+    if bool(unwritten.any()):
+        return _explained(answer, *_never_written(answer))
     if outcome is Outcome.NOT_FINITE:
         return _explained(answer, *_not_finite(answer))
     return _explained(answer, *_too_far(answer))
@@ -117,13 +120,17 @@ def _never_written(answer: Answer) -> tuple[str, Region]:
             "(then write = instead of +=)."
         )
         return message, where
-    count = f"{where.elements} of the {where.total} elements of {name} were"
-    if where.elements == 1:
-        count = f"One of the {where.total} elements of {name} was"
     others = _wrong(answer) & ~unwritten
     rest = f"{int(others.sum())} others are wrong." if bool(others.any()) else "The others are right."
     advice = f" {RAGGED}" if where.ragged else ""
-    return f"{count} never written: {where.words}. {rest}{advice}", where
+    return f"{_count(answer, where)} never written: {where.words}. {rest}{advice}", where
+
+
+def _count(answer: Answer, where: Region) -> str:
+    """The beginning of a sentence: how many elements, out of how many, were ..."""
+    if where.elements == 1:
+        return f"One of the {where.total} elements of {answer.output.name} was"
+    return f"{where.elements} of the {where.total} elements of {answer.output.name} were"
 
 
 def _not_finite(answer: Answer) -> tuple[str, Region]:

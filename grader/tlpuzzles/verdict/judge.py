@@ -6,12 +6,16 @@ runs in it; outputs reach it as files of raw bytes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tlpuzzles.course.functions import Fault
+from tlpuzzles.course.prints import printed_lines
+from tlpuzzles.course.unwritten import NEVER_WRITTEN
 from tlpuzzles.course.vocabulary import Case, Exercise, Mistake, Sizes, Tolerance
-from tlpuzzles.verdict.compare import Comparison, compare, is_borderline
+from tlpuzzles.verdict.compare import Comparison, compare, is_borderline, is_poison
 from tlpuzzles.verdict.explain import Answer, explain
 from tlpuzzles.verdict.judgement import CaseJudgement, Judgement
 from tlpuzzles.verdict.model import Detail, Verdict
@@ -23,6 +27,10 @@ if TYPE_CHECKING:
 
 MISTAKE_FACTOR = 4.0
 """An output equals a mistake within so many times the tolerance: it is summed in another order and precision, too."""
+
+NAMED_FLOPS = 2e9
+"""Larger problems are not held against the mistakes, whose outputs take longer to compute than people like to wait: the
+exercise's smaller cases name them."""
 
 SAMPLE = 4096
 """Elements by which it is first looked whether an output may equal a mistake."""
@@ -73,6 +81,13 @@ def judge(
     runs = Runs(exercise.output, first, second, posed.expected, (comparison, _compare(posed, second)))
     finding = compare_runs(runs, case.dtype, posed.tolerance)
     return CaseJudgement(output=_judge(posed, first, comparison, finding), order=_order(posed, finding))
+
+
+def judge_printed(exercise: Exercise, case: Case, sizes: Sizes, seed: int, output: str) -> Fault | None:
+    """What is wrong with what one launch of a case printed on the device."""
+    assert exercise.printing is not None
+    inputs = {name: tensor.double() for name, tensor in _posed(exercise, case, sizes, seed).inputs.items()}
+    return exercise.printing.judge(printed_lines(output), inputs, sizes)
 
 
 def dump(
@@ -140,7 +155,15 @@ def _order(posed: Posed, finding: Finding) -> Judgement:
 
 
 def _mistake(posed: Posed, found: torch.Tensor) -> Mistake | None:
-    """The mistake that the output is nearest to, of those that it equals and that differ from the right answer."""
+    """The mistake that the output is nearest to, of those that it equals and that differ from the right answer.
+
+    Where the mistake leaves elements unwritten, they must be so, and no others.
+    """
+    import torch
+
+    if posed.exercise.flops(posed.sizes, posed.case.flags) > NAMED_FLOPS:
+        return None
+    unwritten = is_poison(found, posed.case.dtype)
     own = posed.tolerance
     wide = Tolerance(MISTAKE_FACTOR * own.frobenius, MISTAKE_FACTOR * own.row, MISTAKE_FACTOR * own.element)
     best: tuple[float, Mistake] | None = None
@@ -149,9 +172,12 @@ def _mistake(posed: Posed, found: torch.Tensor) -> Mistake | None:
         if output is None:
             continue
         output = output.double()
-        if not _resembles(found, output):
+        never = output == NEVER_WRITTEN
+        output = output.masked_fill(never, math.nan)
+        if not torch.equal(never, unwritten) or not _resembles(found, output):
             continue
-        equal = compare(found, output, posed.case.dtype, wide)
+        written, meant = found.masked_fill(unwritten, 0.0), output.masked_fill(never, 0.0)
+        equal = compare(written, meant, posed.case.dtype, wide)
         if not equal.agrees or equal.measures is None:
             continue
         if compare(output.to(found.dtype), posed.expected, posed.case.dtype, wide).agrees:

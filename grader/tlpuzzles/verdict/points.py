@@ -8,12 +8,12 @@ from tlpuzzles.verdict.model import Check, Kind, Points, Verdict
 
 CORRECTNESS = 60
 SPEED = 40
-POSSIBLE = CORRECTNESS + SPEED
-NOTHING = Points(earned=0, possible=POSSIBLE, not_graded=SPEED)
-"""Of an exercise that was not started."""
 
 ANSWERS = (Kind.CORRECTNESS, Kind.FUNCTION, Kind.TUNING, Kind.OUTPUT)
 """Kinds of checks that look at what the learner's work gives. Without one of them, nothing was graded."""
+
+OF_A_KERNEL = (Kind.CORRECTNESS, Kind.TUNING, Kind.OUTPUT)
+"""Kinds of answers that a kernel gives, and not a plain function."""
 
 ANOTHER_KERNEL = (Kind.REQUIREMENT, Kind.ORDER, Kind.PORTABILITY)
 """Where a check of these kinds fails, this is not the kernel that was asked for, and right results earn nothing."""
@@ -33,23 +33,33 @@ def verdict(checks: Sequence[Check]) -> Verdict:
     return Verdict.PASSED if looked else Verdict.INCONCLUSIVE
 
 
-def points(checks: Sequence[Check], *, elsewhere: Collection[str] = (), unasked: Collection[str] = ()) -> Points:
-    """The points of an exercise without its speed, whose 40 are not graded.
+def nothing(*, timed: bool) -> Points:
+    """Of an exercise that was not started."""
+    speed = SPEED if timed else 0
+    return Points(earned=0, possible=CORRECTNESS + speed, not_graded=speed)
 
-    The 60 of correctness are shared evenly by the correctness checks. `elsewhere` names those that this device cannot
-    run: they have no share. `unasked` names those that the user left out: their share is not graded, nor is that of a
-    check that stayed open or met an error of ours. Any other that did not pass, or was not reached, earns nothing.
+
+def points(
+    checks: Sequence[Check], *, timed: bool = True, elsewhere: Collection[str] = (), unasked: Collection[str] = ()
+) -> Points:
+    """The points of an exercise without its speed, whose 40, if it is timed, are not graded.
+
+    The 60 of correctness are shared evenly by the checks that look at an answer. `elsewhere` names those that this
+    device cannot run: they have no share. `unasked` names those that the user left out: their share is not graded, nor
+    is that of a check that stayed open or met an error of ours. Any other that did not pass, or was not reached, earns
+    nothing; nor does a kernel that is another one than was asked for.
     """
-    cases = [check for check in checks if check.kind is Kind.CORRECTNESS and check.id not in elsewhere]
+    speed = SPEED if timed else 0
+    possible = CORRECTNESS + speed
+    cases = [check for check in checks if check.kind in ANSWERS and check.id not in elsewhere]
     failed = {check.kind for check in checks if check.verdict is Verdict.FAILED and check.graded}
     if not cases:
-        return Points(earned=0, possible=POSSIBLE, not_graded=SPEED if failed else POSSIBLE)
-    if failed.intersection(ANOTHER_KERNEL):
-        return Points(earned=0, possible=POSSIBLE, not_graded=SPEED)
-    passed = sum(check.verdict is Verdict.PASSED for check in cases)
-    left = sum(_was_left_open(check, unasked) for check in cases)
+        return Points(earned=0, possible=possible, not_graded=speed if failed else possible)
+    worthless = OF_A_KERNEL if failed.intersection(ANOTHER_KERNEL) else ()
+    passed = sum(check.verdict is Verdict.PASSED and check.kind not in worthless for check in cases)
+    left = sum(_was_left_open(check, unasked) and check.kind not in worthless for check in cases)
     earned = _share(passed, len(cases))
-    return Points(earned=earned, possible=POSSIBLE, not_graded=SPEED + _share(passed + left, len(cases)) - earned)
+    return Points(earned=earned, possible=possible, not_graded=speed + _share(passed + left, len(cases)) - earned)
 
 
 def _was_left_open(check: Check, unasked: Collection[str]) -> bool:

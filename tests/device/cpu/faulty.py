@@ -138,6 +138,26 @@ if tx == 0:
 T.print(bx, msg="all")
 T.copy(s, B[bx * 64])
 """
+DOUBLED = """
+f = T.alloc_fragment(({extent},), dtype)
+T.copy(A[0:{extent}], f)
+for i in T.Parallel({extent}):
+    f[i] *= 2
+    if i == 0:
+        T.print(f[i], msg="here")
+T.copy(f, B[0:{extent}])
+"""
+IN_LOOPS = {
+    "a fragment of all threads": DOUBLED.format(extent=128),
+    "a fragment of a quarter": DOUBLED.format(extent=16),
+    "one round": DOUBLED.format(extent=1),
+    "no round like another": "for i in T.Parallel(4):\n    T.print(A[i], msg='here')\nT.copy(A, B)",
+    "all rounds alike": "for i in T.Parallel(4):\n    T.print(A[5], msg='here')\nT.copy(A, B)",
+    "one element of a fragment": "f = T.alloc_fragment((128,), dtype)\nT.copy(A[0:128], f)\nfor i in T.Parallel(16):\n"
+    "    if i == 0:\n        T.print(f[5], msg='here')\nT.copy(f, B[0:128])",
+    "stores": "for i in T.Parallel(4):\n    B[i] = A[i]\n    T.print(A[i], msg='here')",
+}
+"""Prints in T.Parallel. How often a GPU prints depends on what else the loop does."""
 OF_VECTORS: dict[str, str] = {
     "maximum never set": vector(NEVER_SET.format("max")),
     "minimum never set": vector(NEVER_SET.format("min")),
@@ -148,8 +168,9 @@ OF_VECTORS: dict[str, str] = {
     "a tile of another block": vector(TILE + "if bx == 0:\n    T.copy(A[0:64], s)\n" + IN_PARALLEL.format("s[i]")),
     "prints": vector(PRINTS, "T.Kernel(2, threads=32) as bx"),
     "prints in parallel": vector(
-        "for i in T.Parallel(4):\n    T.print(A[i] * 0 + i)\n" + IN_PARALLEL.format("A[i]"), ONE_BLOCK
+        IN_PARALLEL.format("A[i]") + "\n    if i < 4:\n        T.print(A[i] * 0 + i)", ONE_BLOCK
     ),
+    **{f"prints in parallel: {name}": vector(lines, ONE_BLOCK) for name, lines in IN_LOOPS.items()},
     "prints a tile": vector(LOADED + "T.print(s)\n" + IN_PARALLEL.format("s[i]"), ONE_BLOCK),
     "prints without end": vector("for k in T.serial(100000):\n    T.print(k)\n" + IN_PARALLEL.format("A[i]")),
     "device_assert": vector(LOADED + IN_PARALLEL.format("s[i]") + "T.device_assert(s[3] < 0, 'it is \"wrong\"')"),

@@ -116,6 +116,28 @@ def test_prints_as_a_gpu_does(program: Program, tmp_path: Path) -> None:
     assert "buffer=s, index=63, dtype=float value=63.000000" in tile
 
 
+@pytest.mark.parametrize(
+    ("name", "lines", "threads"),
+    [
+        ("a fragment of all threads", 1, 1),
+        ("a fragment of a quarter", 4, 4),
+        ("one round", 64, 64),
+        ("no round like another", 256, 64),
+        ("all rounds alike", 64, 64),
+        ("one element of a fragment", 4, 4),
+        ("stores", 4, 4),
+    ],
+)
+def test_prints_in_parallel_as_often_as_a_gpu(
+    program: Program, name: str, lines: int, threads: int, tmp_path: Path
+) -> None:
+    """As often as in the CUDA that TileLang 0.1.15 generates for 64 threads."""
+    output = program.run(f"prints in parallel: {name}", [normal(128), torch.zeros(128)], tmp_path).output
+    places = [line.partition(": dtype")[0] for line in output.splitlines() if "msg='here'" in line]
+
+    assert (len(places), len(set(places))) == (lines, threads)
+
+
 def test_prints_without_end_are_cut(program: Program, tmp_path: Path) -> None:
     result = program.run("prints without end", [normal(128), torch.zeros(128)], tmp_path)
     assert result.outcome is Outcome.FINISHED

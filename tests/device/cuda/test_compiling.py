@@ -12,10 +12,11 @@ import pytest
 from tests.device.cuda.kernels import ADD, ATTENTION, GEMM
 from tests.kernel.constructs import tile_kernel
 from tests.tracing import document
+from tlpuzzles.catalogue.explanation import Explanation, Fault
 from tlpuzzles.device.cuda import footprint
 from tlpuzzles.device.cuda.compiling import Compiled, Source, compile_kernels
 from tlpuzzles.device.cuda.lower import lower
-from tlpuzzles.device.cuda.model import Explanation, Fault, LowerOutcome
+from tlpuzzles.device.cuda.model import LowerOutcome
 
 NVCC = Path(os.environ.get("CUDA_HOME") or Path(shutil.which("nvcc") or "/none/bin/nvcc").parents[1]) / "bin" / "nvcc"
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-import string
-
 import pytest
 
-from tlpuzzles.device.cuda.catalogue import COMPILING, LAUNCHING, Known
-from tlpuzzles.device.cuda.explain import explain, gpu_name, recognise
-from tlpuzzles.device.cuda.model import Fault, RunOutcome
+from tlpuzzles.catalogue.explanation import Fault
+from tlpuzzles.catalogue.launching import LAUNCHING
+from tlpuzzles.device.cuda.explain import explain, gpu_name
+from tlpuzzles.device.cuda.model import RunOutcome
+from tlpuzzles.device.cuda.run import outcome_of
 
 NVCC = """#include <tl_templates/cuda/gemm.h>
 extern "C" __global__ void kernel_kernel() {}
@@ -33,12 +32,6 @@ Command: nvcc --cubin kernel.cu
         ("nvcc fatal   : Unsupported gpu architecture 'sm_70'", "nvcc-arch", "sm_70", Fault.MACHINE),
         ("gcc: fatal error: cannot execute 'cc1plus': execvp", "nvcc-host-compiler", "C++ compiler", Fault.MACHINE),
         ("NVCC compilation timed out after 60.0 seconds.\nCommand: nvcc", "nvcc-timeout", "60.0 seconds", Fault.KERNEL),
-        (
-            "T.gemm K shape check failed: K_A = 32, K_B = 128",
-            "gemm-inner-mismatch",
-            "32 columns and a right tile with 128 rows",
-            Fault.KERNEL,
-        ),
         (
             "The layout for fragment C_local can not be inferred correctly.",
             "layout-not-inferred",
@@ -84,9 +77,8 @@ def test_a_known_message_of_a_compiler(raw: str, name: str, says: str, fault: Fa
     ],
 )
 def test_a_known_message_at_launch(raw: str, name: str, outcome: RunOutcome) -> None:
-    found, known = explain(raw, "sm_90a", table=LAUNCHING), recognise(raw, LAUNCHING)
-    assert known is not None
-    assert (found.id, known.outcome) == (name, outcome)
+    found = explain(raw, "sm_90a", table=LAUNCHING)
+    assert (found.id, outcome_of(found)) == (name, outcome)
     assert (found.fault is Fault.MACHINE) == (outcome in (RunOutcome.OUT_OF_MEMORY, RunOutcome.MACHINE))
 
 
@@ -114,17 +106,3 @@ def test_an_unknown_error_of_nvcc_is_its_first_error() -> None:
 def test_gpus_without_a_name_are_called_by_their_architecture() -> None:
     assert gpu_name("sm_75") == "T4"
     assert gpu_name("sm_120a") == "sm_120a GPUs"
-
-
-@pytest.mark.parametrize("known", [*COMPILING, *LAUNCHING], ids=lambda known: known.id)
-def test_an_entry_uses_only_words_that_it_has(known: Known) -> None:
-    groups = re.compile(known.pattern).groupindex
-    fields = {field for text in (known.says, known.fix) for _, field, _, _ in string.Formatter().parse(text) if field}
-    assert fields <= {*groups, "gpu"}
-    assert not known.says.endswith(".")
-    assert not known.fix.endswith(".")
-
-
-def test_no_two_entries_share_a_name() -> None:
-    names = [known.id for known in (*COMPILING, *LAUNCHING)]
-    assert len(names) == len(set(names))

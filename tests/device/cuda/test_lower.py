@@ -9,9 +9,10 @@ import pytest
 from tests.device.cuda.kernels import ADD, ATTENTION, GEMM, ROW_MAX
 from tests.kernel.constructs import CONSTRUCTS, tile_kernel
 from tests.tracing import HEADER, document
+from tlpuzzles.catalogue.explanation import Fault
 from tlpuzzles.device.cuda.load import load
 from tlpuzzles.device.cuda.lower import cuda_source, for_twin, lower
-from tlpuzzles.device.cuda.model import Fault, LowerOutcome
+from tlpuzzles.device.cuda.model import LowerOutcome
 from tlpuzzles.device.cuda.twins import TWINS
 from tlpuzzles.kernel.capsule import Document
 

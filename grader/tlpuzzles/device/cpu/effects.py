@@ -63,7 +63,9 @@ class Effects:
         elif value.op == "tl.reducer_update":
             self._reducer_update(value)
         elif is_print(value):
-            self._print(value)
+            holders = scope.dealt.holders if scope.parallel else 1
+            with self._writer.block(f"for (int64_t holder = 0; holder < {holders}; ++holder)"):
+                self._print(value)
         elif value.dtype in ("handle", "void", ""):
             raise refuse(value.op, scope.line)
         else:
@@ -171,7 +173,8 @@ class Effects:
             thread = "0"
             for variable, extent in self._on.scope.parallel:
                 thread = f"({thread} * ({extent}) + {variable})"
-            thread = f"({thread} % {self._on.scope.thread_count})"
+            holder = f"holder * {self._on.scope.dealt.step}" if self._on.scope.parallel else "0"
+            thread = f"(({thread} + {holder}) % {self._on.scope.thread_count})"
         return f"{thread} % {x}, {thread} / {x} % {y}, {thread} / {x * y}"
 
 

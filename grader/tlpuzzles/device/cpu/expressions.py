@@ -107,6 +107,12 @@ class Expressions:
         if var in self.scope.late and var not in self.scope.names:
             return self.value(self.scope.late[var])
         name = self.scope.names.get(var)
+        if name is None and var in self.scope.gone:
+            raise self.scope.unsupported(
+                f"{var.name} after its loop or if",
+                "it has no value there, on a GPU neither, and a Python variable carries no sum out of a loop",
+                "Keep what must last in a tile (T.alloc_fragment, or T.alloc_var for one number) allocated before it.",
+            )
         if name is None:
             raise self.scope.unsupported(f"the variable {var.name}", "it is used where it has no value")
         return f"{self.cpp(var.dtype)}({name.code})" if name.is_index else name.code

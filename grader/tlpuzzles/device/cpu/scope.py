@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from tlpuzzles.device.cpu import dtypes
+from tlpuzzles.device.cpu.dealing import ONE_EACH, Dealt
 from tlpuzzles.device.cpu.ranges import Ranges
 from tlpuzzles.device.cpu.threads import Varying
 from tlpuzzles.device.cpu.unsupported import Unsupported
@@ -37,6 +40,8 @@ class Scope:
     """One for a whole function; statements enter and leave loops in it."""
 
     names: dict[ir.Var, Name] = field(default_factory=dict)
+    gone: set[ir.Var] = field(default_factory=set)
+    """Variables that had a value in a loop or a branch that has ended."""
     memory: dict[ir.Var, Memory] = field(default_factory=dict)
     outside: dict[ir.Var, ir.Expr] = field(default_factory=dict)
     """What reading a tensor out of range gives (T.annotate_safe_value), by data pointer."""
@@ -54,6 +59,8 @@ class Scope:
     """Inside a loop over the threads."""
     parallel: list[tuple[str, str]] = field(default_factory=list)
     """(variable, extent) of the parallel loops around, outermost first."""
+    dealt: Dealt = ONE_EACH
+    """To how many threads each round of those loops is dealt, if it prints."""
     reducers: dict[ir.Var, str] = field(default_factory=dict)
     """How T.alloc_reducer's buffers combine ("Sum", "Max", ... of the runtime library), by data pointer."""
     sites: list[str] = field(default_factory=list)
@@ -64,6 +71,14 @@ class Scope:
     def fresh(self, name: str) -> str:
         self._count += 1
         return f"{dtypes.identifier(name)}_{self._count}"
+
+    @contextmanager
+    def inner(self) -> Iterator[None]:
+        """What is named meanwhile, in a loop or a branch, has no value after it."""
+        before = dict(self.names)
+        yield
+        self.gone |= self.names.keys() - before.keys()
+        self.names = before
 
     @property
     def thread_count(self) -> int:

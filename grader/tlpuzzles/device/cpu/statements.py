@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from enum import Enum
 
 from tlpuzzles.device.cpu import blocks, dtypes, order
+from tlpuzzles.device.cpu.dealing import ONE_EACH, dealt
 from tlpuzzles.device.cpu.effects import Effects
 from tlpuzzles.device.cpu.expressions import Expressions
 from tlpuzzles.device.cpu.ranges import Interval, reads_memory
@@ -86,10 +87,10 @@ class Statements:
                 self.writer.line('__asm__ volatile("");')
                 self.emit(stmt.body)
         elif isinstance(stmt, ir.IfThenElse):
-            with self.writer.block(f"if ({self.expressions.value(stmt.condition)})"):
+            with self.writer.block(f"if ({self.expressions.value(stmt.condition)})"), self.scope.inner():
                 self.emit(stmt.then_case)
             if stmt.else_case is not None:
-                with self.writer.block("else"):
+                with self.writer.block("else"), self.scope.inner():
                     self.emit(stmt.else_case)
         elif isinstance(stmt, ir.AssertStmt):
             self._effects.assertion(stmt.condition, "the kernel's assert does not hold")
@@ -129,7 +130,7 @@ class Statements:
     @contextmanager
     def _loop(self, head: str, may_break: bool) -> Iterator[None]:
         self._loops.append(may_break)
-        with self.writer.block(head):
+        with self.writer.block(head), self.scope.inner():
             yield
         self._loops.pop()
 
@@ -202,7 +203,11 @@ class Statements:
         call = stmt.value
         if isinstance(call, ir.Call) and call.op in BREAKS:
             if not self._loops or not self._loops[-1]:
-                raise self.scope.unsupported(f"{BREAKS[call.op]}", "it would leave a loop that runs in parallel")
+                raise self.scope.unsupported(
+                    f"{BREAKS[call.op]}",
+                    "it would leave a loop that runs in parallel",
+                    "Put what depends on a condition under an `if`, or use T.serial.",
+                )
             self.writer.line(f"{BREAKS[call.op]};")
         elif isinstance(call, ir.Call) and call.op.startswith(TILE_OP):
             self._tile_operations.emit(call)
@@ -226,8 +231,8 @@ class Statements:
         """A loop over the statement's variable."""
         first, count = self.expressions.index(stmt.min), self.expressions.index(stmt.extent)
         self.scope.ranges.put(stmt.loop_var, self._values_of(stmt))
-        var = self.scope.name_index(stmt.loop_var)
-        with self.writer.block():
+        with self.scope.inner(), self.writer.block():
+            var = self.scope.name_index(stmt.loop_var)
             self.writer.line(f"const int64_t first = {first}, count = {count};")
             if order_ is Order.OF_THE_RUN:
                 with self._loop("for (int64_t n = 0; n < count; ++n)", may_break):
@@ -256,8 +261,22 @@ class Statements:
             body = body.body
         for loop in nest:
             self.scope.ranges.put(loop.loop_var, self._values_of(loop))
+        rounds = ONE_EACH if self.scope.parallel else dealt(nest, body, self.scope.thread_count)
+        if rounds.serial is not None:
+            self._in_every_thread(list(rounds.serial), body)
+            return
         free = not self.scope.parallel and order.is_free(nest, body, self.scope.ranges)
+        outer, self.scope.dealt = self.scope.dealt, self.scope.dealt if self.scope.parallel else rounds
         self._nest(nest, body, free)
+        self.scope.dealt = outer
+
+    def _in_every_thread(self, nest: list[ir.For], body: ir.Stmt) -> None:
+        if not nest:
+            self.emit(body)
+            return
+        loop, *inner = nest
+        with self._counted(loop, Order.FORWARDS, False):
+            self._in_every_thread(inner, body)
 
     def _nest(self, nest: list[ir.For], body: ir.Stmt, free: bool) -> None:
         loop, *inner = nest
@@ -275,6 +294,12 @@ class Statements:
     def _thread_binding(self, stmt: ir.For) -> None:
         binding = stmt.thread_binding
         tag = binding.thread_tag if binding is not None else ""
+        if tag.startswith("blockIdx"):
+            raise self.scope.unsupported(
+                "a T.Kernel inside another",
+                "a block cannot start blocks, on a GPU neither",
+                "Give one T.Kernel all sizes of the grid: T.Kernel(x, y, threads=128) as (bx, by).",
+            )
         axis = {"threadIdx.x": 0, "threadIdx.y": 1, "threadIdx.z": 2}.get(tag)
         if axis is None or not isinstance(stmt.extent, ir.IntImm) or stmt.extent.value != self.scope.threads[axis]:
             raise self.scope.unsupported(

@@ -10,9 +10,9 @@ from typing import Any
 
 import tilelang
 
+from tlpuzzles.catalogue.explanation import Explanation
 from tlpuzzles.device.cuda.explain import explain
 from tlpuzzles.device.cuda.load import LoadError, load
-from tlpuzzles.device.cuda.model import Explanation
 from tlpuzzles.device.cuda.quiet import captured
 from tlpuzzles.kernel.capsule import Document
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from tlpuzzles.device.cuda.catalogue import COMPILING, Known, Where
-from tlpuzzles.device.cuda.model import Explanation
+from tlpuzzles.catalogue.entry import Known, Where
+from tlpuzzles.catalogue.explanation import UNKNOWN, Explanation
+from tlpuzzles.catalogue.lowering import LOWERING
+from tlpuzzles.catalogue.matching import find
+from tlpuzzles.catalogue.nvcc import NVCC
 from tlpuzzles.device.limits import architecture
 from tlpuzzles.kernel import tile_ir as ir
 from tlpuzzles.kernel.capsule import NEUTRAL_SOURCE
 from tlpuzzles.kernel.facts import TILE_OP, Region, region
+
+COMPILING = LOWERING + NVCC
 
 _MARKER = re.compile(rf"-->\s+{re.escape(NEUTRAL_SOURCE)}:(\d+)")
 _NOISE = re.compile(r"\s*$|Traceback|\s+File |\[\d\d:\d\d:\d\d\]|Check failed: \(.*\) is false:\s*$")
@@ -26,19 +31,14 @@ def explain(raw: str, arch: str, func: ir.PrimFunc | None = None, table: Sequenc
     An unknown message is cut down to its first line that says something. `func` is the kernel, for the line.
     """
     text = _without_source(raw)
-    gpu = gpu_name(arch)
-    for known in table:
-        match = re.search(known.pattern, text)
-        if match is not None:
-            words = {"gpu": gpu, **{name: _shown(name, value) for name, value in match.groupdict().items()}}
-            line = _marked(text) or (_find(known.where, match, func) if func is not None else None)
-            return Explanation(known.id, known.says.format(**words), known.fix.format(**words), text, line, known.fault)
-    return Explanation("unknown", _first_line(text), "", text, _marked(text))
-
-
-def recognise(raw: str, table: Sequence[Known]) -> Known | None:
-    """The entry of `table` that `raw` matches."""
-    return next((known for known in table if re.search(known.pattern, raw)), None)
+    found = find(text, table, {"gpu": gpu_name(arch)})
+    if found is None:
+        return Explanation(UNKNOWN, _first_line(text), "", text, _marked(text))
+    known = found.known
+    line = _find(known.where, found.match, func) if func is not None else None
+    if known.where is not Where.CALL:
+        line = _marked(text) or line
+    return Explanation(known.id, found.message, found.fix, text, line, known.fault, known.hint)
 
 
 def gpu_name(arch: str) -> str:
@@ -63,15 +63,6 @@ def _without_source(raw: str) -> str:
     return "\n\n".join(parts).strip() or output[1].strip()
 
 
-def _shown(name: str, value: str | None) -> str:
-    if value is None:
-        return ""
-    if name.endswith("_bytes"):
-        count = int(value, 0)
-        return f"{count >> 10} KiB" if count >= 1024 else f"{count} bytes"
-    return value
-
-
 def _first_line(text: str) -> str:
     lines = [line for line in text.splitlines() if not _NOISE.match(line)]
     errors = [line for line in lines if _NVCC_ERROR.search(line)]
@@ -88,6 +79,8 @@ def _find(where: Where, match: re.Match[str], func: ir.PrimFunc) -> int | None:
     if where is Where.USES:
         names = {value for name, value in match.groupdict().items() if value and name in ("a", "b", "buffer")}
         return _using(func, names)
+    if where is Where.CALL:
+        return next((statement.line for statement, _ in _tile_operations(func, match["op"])), None)
     if where is Where.GEMM:
         groups = match.groupdict()
         tile = [groups["m"], groups["n"]] if groups.get("m") else None

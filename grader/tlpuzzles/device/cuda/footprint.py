@@ -8,8 +8,9 @@ from typing import Any
 from tilelang import tvm
 from tvm import tirx
 
+from tlpuzzles.catalogue.explanation import Explanation
 from tlpuzzles.device.cuda.explain import gpu_name, largest_tile
-from tlpuzzles.device.cuda.model import Explanation, Footprint
+from tlpuzzles.device.cuda.model import Footprint
 from tlpuzzles.device.limits import MAX_GRID_XYZ, MAX_THREADS, architecture
 from tlpuzzles.kernel import tile_ir as ir
 from tlpuzzles.kernel.facts import Kernel

@@ -14,10 +14,11 @@ from tilelang.cuda.backend import tilelang_callback_cuda_compile
 from tilelang.transform.pass_config import normalize_pass_configs
 from tvm.target import Target
 
+from tlpuzzles.catalogue.explanation import Explanation
 from tlpuzzles.device.cuda.explain import explain, gpu_name
 from tlpuzzles.device.cuda.footprint import footprint, too_big
 from tlpuzzles.device.cuda.load import LoadError, load
-from tlpuzzles.device.cuda.model import Explanation, Footprint, Lowered, LowerOutcome, Note
+from tlpuzzles.device.cuda.model import Footprint, Lowered, LowerOutcome, Note
 from tlpuzzles.device.cuda.quiet import captured
 from tlpuzzles.device.cuda.twins import TWINS
 from tlpuzzles.kernel.capsule import NEUTRAL_SOURCE, Document

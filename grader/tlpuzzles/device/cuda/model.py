@@ -6,33 +6,7 @@ from dataclasses import asdict, dataclass, field
 from enum import Enum
 from typing import Any
 
-
-class Fault(str, Enum):
-    """Whose an error is."""
-
-    KERNEL = "kernel"
-    """The learner's kernel is at fault, or asks for what this GPU does not have."""
-    MACHINE = "machine"
-    """The machine or the grader is: a missing compiler, a driver too old. Never a failed check."""
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """An error of TileLang, nvcc or CUDA in plain words."""
-
-    id: str
-    """Which known error it is, e.g. "layout-conflict"; "unknown": the message is the first line of the raw one."""
-    message: str
-    fix: str
-    """What to do next; empty where nothing general can be said."""
-    raw: str
-    """The message as it came."""
-    line: int | None = None
-    """Line in the learner's file."""
-    fault: Fault = Fault.KERNEL
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+from tlpuzzles.catalogue.explanation import Explanation
 
 
 class LowerOutcome(str, Enum):

@@ -11,11 +11,12 @@ from typing import Any
 
 import torch
 
-from tlpuzzles.device.cuda import memory
-from tlpuzzles.device.cuda.catalogue import LAUNCHING
+from tlpuzzles.catalogue.explanation import UNKNOWN, Explanation
+from tlpuzzles.catalogue.launching import LAUNCHING
+from tlpuzzles.device.cuda import memory, printing
 from tlpuzzles.device.cuda.compiling import Compiled, Emit, Source, compile_kernels
-from tlpuzzles.device.cuda.explain import explain, recognise
-from tlpuzzles.device.cuda.model import Explanation, LaunchCase, Ran, Role, RunOutcome
+from tlpuzzles.device.cuda.explain import explain
+from tlpuzzles.device.cuda.model import LaunchCase, Ran, Role, RunOutcome
 from tlpuzzles.kernel import tile_ir as ir
 
 
@@ -70,10 +71,11 @@ def _launches(kernel: Compiled, case: LaunchCase, atomics: bool, device: torch.d
             tensors[argument.name] = output.tensor
     first: torch.Tensor | None = None
     differing: dict[RunOutcome, _Found] = {}
-    for pattern in case.poisons:
+    for number, pattern in enumerate(case.poisons):
         output.poison(pattern)
-        kernel.call(*tensors.values())
-        _wait(device)
+        with printing.launch(case.id, number):
+            kernel.call(*tensors.values())
+            _wait(device)
         if first is None:
             first = output.bits.clone()
             memory.write(output.tensor, path)
@@ -131,16 +133,29 @@ def _plain(name: str, message: str, fix: str) -> Explanation:
     return Explanation(name, message, fix, "")
 
 
+_OUTCOMES = {
+    "shared-memory": RunOutcome.TOO_MUCH_SHARED_MEMORY,
+    "gpu-memory": RunOutcome.OUT_OF_MEMORY,
+    "driver-too-old": RunOutcome.MACHINE,
+    "registers": RunOutcome.REFUSED,
+    "launch-configuration": RunOutcome.REFUSED,
+}
+"""What a known message at launch means for the case; the other messages come when the GPU has stopped the kernel."""
+
+
+def outcome_of(explanation: Explanation) -> RunOutcome | None:
+    """What a message at launch means for its case; None if it is not a known one."""
+    return None if explanation.id == UNKNOWN else _OUTCOMES.get(explanation.id, RunOutcome.CRASHED)
+
+
 def _error(raw: str, arch: str, func: ir.PrimFunc, device: torch.device) -> tuple[RunOutcome, Explanation]:
     explanation = explain(raw, arch, func, LAUNCHING)
-    known = recognise(raw, LAUNCHING)
-    if known is not None:
-        if known.outcome is RunOutcome.OUT_OF_MEMORY:
-            torch.cuda.empty_cache()
-        return known.outcome, explanation
-    if not _answers(device):
-        return RunOutcome.CRASHED, explanation
-    return RunOutcome.REFUSED, explanation
+    outcome = outcome_of(explanation)
+    if outcome is RunOutcome.OUT_OF_MEMORY:
+        torch.cuda.empty_cache()
+    if outcome is not None:
+        return outcome, explanation
+    return RunOutcome.REFUSED if _answers(device) else RunOutcome.CRASHED, explanation
 
 
 def _answers(device: torch.device) -> bool:

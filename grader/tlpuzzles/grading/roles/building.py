@@ -11,6 +11,7 @@ from typing import Any
 from tlpuzzles.course import catalog
 from tlpuzzles.course.vocabulary import Case, Exercise, Sizes
 from tlpuzzles.device.cpu.emit import Unsupported, emit
+from tlpuzzles.grading.explained import unreadable
 from tlpuzzles.grading.stages import fetch
 from tlpuzzles.grading.submission import Problem
 from tlpuzzles.kernel.capsule import Capsule, CapsuleError, Document, digest, read
@@ -22,16 +23,14 @@ Emit = Callable[[dict[str, Any]], None]
 
 
 def build(job: Mapping[str, Any], tell: Emit) -> None:
-    """Job: exercise, folder, emit_cpu, cases: a list of {"id", "sizes", "capsule"}. Emits "built" for each."""
+    """Job: exercise, folder, emit_cpu, cases: a list of {"id", "like", "sizes", "capsule"}. Emits "built" for each."""
     # The emitter and the vet visit the IR recursively; the capsule check has bounded its depth.
     sys.setrecursionlimit(20_000)
     exercise = catalog.find(job["exercise"])
-    cases = {case.id: case for case in exercise.cases}
     for number, item in enumerate(job["cases"]):
         source = Path(job["folder"]) / f"{item['id']}.cpp" if job["emit_cpu"] else None
-        answer = _Building(exercise, cases[item["id"]], item["sizes"], fetch(item["capsule"]), f"kernel_{number}").run(
-            source
-        )
+        case = exercise.case(item["like"], item["id"])
+        answer = _Building(exercise, case, item["sizes"], fetch(item["capsule"]), f"kernel_{number}").run(source)
         tell({"kind": "built", "case": item["id"], **answer})
 
 
@@ -45,7 +44,7 @@ class _Building:
         try:
             document = read(self._capsule)
         except CapsuleError as error:
-            return self._refused(Problem(f"The kernel cannot be read: {error}."))
+            return self._refused(unreadable(error))
         vetting = vet(
             document,
             self._exercise,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +16,19 @@ Emit = Callable[[dict[str, Any]], None]
 
 
 def judge(job: Mapping[str, Any], emit: Emit) -> None:
-    """Job: task ("draw" or "judge"), exercise, seed, folder, cases: a list of {"id", "sizes"}; to judge also outputs
-    (by case, one file or two) and dump (a folder or None). Emits "drawn" or "judged" for each case."""
+    """Job: task ("draw" or "judge"), exercise, seed, folder, cases: a list of {"id", "like", "sizes"}; to judge also
+    outputs (by case, one file or two), printed (by case) and dump (a folder or None). Emits "drawn" or "judged" for
+    each case, and "printed" for the one whose prints are graded."""
     exercise = catalog.find(job["exercise"])
-    cases = {case.id: case for case in exercise.cases}
     for item in job["cases"]:
-        case, sizes = cases[item["id"]], item["sizes"]
+        case, sizes = exercise.case(item["like"], item["id"]), item["sizes"]
         if job["task"] == "draw":
             emit(_draw(exercise, case, sizes, job))
         elif case.id in job["outputs"]:
             emit(_judge(exercise, case, sizes, job))
+            if exercise.printing is not None and exercise.printing.case == case.id:
+                fault = court.judge_printed(exercise, case, sizes, job["seed"], job["printed"][case.id])
+                emit({"kind": "printed", "fault": None if fault is None else asdict(fault)})
 
 
 def inputs_folder(folder: Path, case: Case) -> Path:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from tlpuzzles.device.cuda import printing
 from tlpuzzles.device.cuda.compiling import Source
 from tlpuzzles.device.cuda.model import LaunchCase
 from tlpuzzles.device.cuda.probe import probe as ask
@@ -23,6 +24,7 @@ def launch(job: Mapping[str, Any], emit: Emit) -> None:
         capsule = fetch(file)
         sources[key] = Source(read(capsule), capsule.pass_configs)
     cases = [LaunchCase.from_json(case) for case in job["cases"]]
+    emit({"kind": "prints", "nonce": printing.nonce()})
     run(sources, cases, job["arch"], lambda message: emit({"kind": "cuda", **message}))
 
 

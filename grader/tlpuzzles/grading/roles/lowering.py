@@ -9,7 +9,7 @@ from typing import Any
 
 from tlpuzzles.device.cuda.lower import for_twin
 from tlpuzzles.device.cuda.lower import lower as lower_document
-from tlpuzzles.grading.explained import in_words
+from tlpuzzles.grading.explained import in_words, unreadable
 from tlpuzzles.grading.stages import fetch
 from tlpuzzles.grading.submission import Problem
 from tlpuzzles.kernel import pass_configs
@@ -35,7 +35,7 @@ def _problems(job: Mapping[str, Any]) -> Answers:
     try:
         document = read(capsule)
     except CapsuleError as error:
-        return {arch: Problem(f"The kernel cannot be read: {error}.")}
+        return {arch: unreadable(error)}
     # A kernel traced for another GPU has not been through the vet: its settings must not reach the compiler unseen.
     for finding in pass_configs.check(capsule.pass_configs):
         return {arch: Problem(finding.message, finding.line)}

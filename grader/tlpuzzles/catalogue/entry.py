@@ -1,8 +1,10 @@
-"""How a message of TileLang, nvcc or CUDA is described, so that it can be explained.
+"""How a known message is described.
 
 A new entry is a pattern found in a real message, what it says and the fix for a learner (without a period at the end),
-and a test with the message as it came. In `says` and `fix`, {name} is a group of the pattern and {gpu} the GPUs as
-people call them ("H100 and H200", so write "on {gpu}"); a group `..._bytes` is shown as KiB.
+the hint to read where one helps, and a kernel in the tests that provokes it. In `says` and `fix`, {name} is a group of
+the pattern; see `matching` for groups that are shown in other words. Messages of a compiler also know {gpu}, the GPUs
+as people call them ("H100 and H200", so write "on {gpu}"); messages that Python raised know {near}, names close to the
+one that was not found.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from tlpuzzles.device.cuda.model import Fault, RunOutcome
+from tlpuzzles.catalogue.explanation import Fault, Hint
 
 
 class Where(Enum):
@@ -18,6 +20,7 @@ class Where(Enum):
 
     NOWHERE = "nowhere"
     USES = "the first statement that uses every buffer named by a group"
+    CALL = "the first call of the tile operation in the group op, whatever the message ends in"
     GEMM = "the T.gemm with the tile in the groups m and n, else the first"
     PIPELINE = "the T.Pipelined with stages and a number of trips that is not constant, else the first with stages"
     REDUCE = "where the tile of a reduction is allocated"
@@ -35,5 +38,4 @@ class Known:
     fix: str
     where: Where = Where.NOWHERE
     fault: Fault = Fault.KERNEL
-    outcome: RunOutcome = RunOutcome.REFUSED
-    """For messages at launch."""
+    hint: Hint | None = None

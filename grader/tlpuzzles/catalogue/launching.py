@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tlpuzzles.device.cuda.catalogue.entry import Known, Where
-from tlpuzzles.device.cuda.model import Fault, RunOutcome
+from tlpuzzles.catalogue.entry import Known, Where
+from tlpuzzles.catalogue.explanation import Fault
 
 LAUNCHING: tuple[Known, ...] = (
     Known(
@@ -12,7 +12,6 @@ LAUNCHING: tuple[Known, ...] = (
         "The kernel asks for {used_bytes} of shared memory in each block, more than there is on {gpu}",
         "Use smaller tiles or fewer stages: every stage of a T.Pipelined holds its own copy of the tiles",
         Where.LARGEST_TILE,
-        outcome=RunOutcome.TOO_MUCH_SHARED_MEMORY,
     ),
     Known(
         "illegal-access",
@@ -21,28 +20,24 @@ LAUNCHING: tuple[Known, ...] = (
         "The kernel read or wrote memory that does not belong to it, and the GPU stopped it",
         "Check every index against the shape of its tensor, above all in the last block, and leave TileLang's "
         "safe memory access on",
-        outcome=RunOutcome.CRASHED,
     ),
     Known(
         "misaligned",
         r"misaligned address|CUDA_ERROR_MISALIGNED_ADDRESS",
         "The kernel read several elements at once from an address that does not allow it",
         "Start vector accesses and T.copy regions at multiples of 16 bytes",
-        outcome=RunOutcome.CRASHED,
     ),
     Known(
         "device-assert",
         r"device-side assert triggered|CUDA_ERROR_ASSERT",
         "A T.device_assert in the kernel did not hold",
         "Its message is in the kernel's output",
-        outcome=RunOutcome.CRASHED,
     ),
     Known(
         "launch-failed",
         r"unspecified launch failure|CUDA_ERROR_LAUNCH_FAILED",
         "The GPU stopped the kernel, most often because it used memory that does not belong to it",
         "Check every index against the shape of its tensor or tile, above all in the last block",
-        outcome=RunOutcome.CRASHED,
     ),
     Known(
         "illegal-instruction",
@@ -50,14 +45,12 @@ LAUNCHING: tuple[Known, ...] = (
         r"|hardware stack error",
         "The GPU stopped the kernel because of an error in it",
         "The usual causes are an index outside a tile, or a barrier that is used before it is set up",
-        outcome=RunOutcome.CRASHED,
     ),
     Known(
         "watchdog",
         r"launch timed out|CUDA_ERROR_LAUNCH_TIMEOUT",
         "The kernel ran so long that the driver stopped it; this GPU also drives a display",
         "Look for a loop that does not end",
-        outcome=RunOutcome.CRASHED,
     ),
     Known(
         "registers",
@@ -71,7 +64,6 @@ LAUNCHING: tuple[Known, ...] = (
         "The GPU has too little free memory for this case",
         "Close other programs that use the GPU (nvidia-smi lists them) and grade again",
         fault=Fault.MACHINE,
-        outcome=RunOutcome.OUT_OF_MEMORY,
     ),
     Known(
         "driver-too-old",
@@ -80,7 +72,6 @@ LAUNCHING: tuple[Known, ...] = (
         "What nvcc compiled does not run with this driver or on this GPU",
         "Run tlpuzzles doctor: the driver, torch and nvcc must fit together",
         fault=Fault.MACHINE,
-        outcome=RunOutcome.MACHINE,
     ),
     Known(
         "launch-configuration",

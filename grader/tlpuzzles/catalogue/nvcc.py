@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tlpuzzles.device.cuda.catalogue.entry import Known, Where
-from tlpuzzles.device.cuda.model import Fault
+from tlpuzzles.catalogue.entry import Known, Where
+from tlpuzzles.catalogue.explanation import Fault
 
 NVCC: tuple[Known, ...] = (
     Known(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tlpuzzles.device.cuda.catalogue.entry import Known, Where
+from tlpuzzles.catalogue.entry import Known, Where
+from tlpuzzles.catalogue.explanation import Hint
 
 _PAD = (
     "Make the fragment's row a power of two, e.g. tilelang.next_power_of_2(N) columns, and threads too. Fill what lies "
@@ -42,6 +43,7 @@ LOWERING: tuple[Known, ...] = (
         "The threads of a block cannot share out the row of a reduction evenly",
         _PAD,
         Where.REDUCE,
+        hint=Hint.IDEA,
     ),
     Known(
         "reduce-butterfly",
@@ -49,6 +51,7 @@ LOWERING: tuple[Known, ...] = (
         "A reduction over {width} threads is not possible: their number must be a power of two",
         _PAD,
         Where.REDUCE,
+        hint=Hint.IDEA,
     ),
     Known(
         "no-layout",
@@ -59,6 +62,7 @@ LOWERING: tuple[Known, ...] = (
         + ". Another is an element that one thread holds and another needs, as in y[i, j] = x[i, j + 1] on fragments: "
         "keep x in shared memory then",
         Where.REDUCE,
+        hint=Hint.IDEA,
     ),
     Known(
         "pipeline-trips",
@@ -120,20 +124,13 @@ LOWERING: tuple[Known, ...] = (
         "T.gemm adds into a tile that is not a fragment",
         "Allocate the result of T.gemm with T.alloc_fragment; T.copy it to shared or global memory afterwards",
         Where.GEMM,
+        hint=Hint.STEPS,
     ),
     Known(
         "gemm-mixed",
         r"Mixed-dtype GEMM only supports .*?got A=(?P<a_type>\w+), B=(?P<b_type>\w+)",
         "T.gemm multiplies a tile of {a_type} by one of {b_type}; both must have one dtype",
         "Allocate both tiles with the dtype of the inputs; T.copy converts on the way",
-        Where.GEMM,
-    ),
-    Known(
-        "gemm-inner-mismatch",
-        r"T\.gemm K shape check failed: K_A = (?P<k_a>\d+), K_B = (?P<k_b>\d+)",
-        "T.gemm gets a left tile with {k_a} columns and a right tile with {k_b} rows; they must agree",
-        "Check the two shapes. If the right tile is stored with its rows as columns (as K is in Q K^T), pass "
-        "transpose_B=True",
         Where.GEMM,
     ),
     Known(
@@ -146,15 +143,17 @@ LOWERING: tuple[Known, ...] = (
     ),
     Known(
         "tma-hopper",
-        r"T\.tma_copy\(\) requires TMA",
+        r"T\.(?P<op>tma_copy)\(\) requires TMA",
         "T.tma_copy needs the copy engine of Hopper (H100) and newer; there is none on {gpu}",
         "Use T.copy, which takes that engine where there is one",
+        Where.CALL,
     ),
     Known(
         "wgmma-hopper",
-        r"T\.wgmma_gemm\(\) requires Hopper",
+        r"T\.(?P<op>wgmma_gemm)\(\) requires Hopper",
         "T.wgmma_gemm needs the tensor cores of Hopper (H100), and shapes that they take; it does not run on {gpu}",
         "Use T.gemm, which takes the best instruction that there is",
+        Where.CALL,
     ),
     Known(
         "local-in-parallel",

@@ -1,0 +1,108 @@
+"""What a learner's file raised, or how it ended its process, in words for the learner."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Mapping
+from typing import Any
+
+from tlpuzzles.border.watching import End, Message, Report
+from tlpuzzles.catalogue import raised
+from tlpuzzles.grading import untrusted
+from tlpuzzles.grading.explained import in_words
+from tlpuzzles.grading.submission import Problem
+
+MAX_TEXT = 20_000
+MAX_LINES = 10_000_000
+
+
+def output(report: Report) -> str:
+    """What was printed, with a note on what was cut off."""
+    rest = f"\n[{report.dropped} more bytes were printed]" if report.dropped else ""
+    return untrusted.text(report.output) + rest
+
+
+def death(report: Report, doing: str) -> Problem:
+    """Why a process that ran a learner's file ended before it was done. `doing`: "tracing your kernel"."""
+    if report.end is End.TIMED_OUT:
+        return Problem(
+            f"Your file was stopped: {doing} took longer than {report.seconds:.0f} s. Is there a loop that never ends?"
+        )
+    if report.end is End.SIGNALLED and report.code == -signal.SIGSEGV:
+        return Problem(
+            f"Your file's process crashed while {doing}. The usual cause is None where TileLang needs a number or a "
+            "tile, as in C[i] = None or A[None]: look for a function without `return`."
+        )
+    if report.end is End.SIGNALLED:
+        return Problem(f"Your file ended its process while {doing}: signal {-(report.code or 0)}.")
+    if report.end is End.FLOODED:
+        return Problem(f"Your file sent more data than is read, while {doing}.")
+    return Problem(
+        f"Your file ended its process (exit status {report.code}) while {doing}. Remove calls such as os._exit()."
+    )
+
+
+_LOADING = "When the file is loaded, "
+
+
+def explained(message: Message, doing: str = "Tracing the kernel") -> Problem:
+    """What a learner's file raised, as its process told it. `doing`: "Calling sweep", for what was not loading it."""
+    kind, text = _str(message, "type"), _str(message, "message")
+    line = _line(message)
+    raw = _str(message, "raw") or None
+    loading = message.get("stage") == "load"
+    if kind in ("NotAKernel", "NotPlain"):
+        return Problem(text, line)
+    if kind == "LaunchRefused":
+        if text.startswith("puts"):
+            done = f"{'the file' if loading else 'the factory'} {text}"
+        else:
+            done = f"{'it' if loading else 'the factory'} {text}"
+        when = _LOADING if loading else ""
+        advice = "Grading only traces the kernel: put trials of it under `if __name__ == '__main__':`."
+        return Problem(_sentence(f"{when}{done}") + " " + advice, line)
+    if kind == "SystemExit":
+        return Problem(f"The file calls sys.exit({text}) while it is {'loaded' if loading else 'run'}.", line, raw)
+    if kind in ("ModuleNotFoundError", "ImportError") and _str(message, "module"):
+        name = _str(message, "module").split(".")[0]
+        return Problem(f"The file imports {name!r}, and that failed: {text}. Install it, or do without it.", line, raw)
+    known = raised.explain(
+        kind,
+        text,
+        line=line,
+        statement=_str(message, "statement"),
+        near=_names(message, "near"),
+        takes=_names(message, "takes"),
+        raw=raw or "",
+    )
+    if known is not None:
+        return in_words(known)
+    what = "Loading the file" if loading else doing
+    return Problem(f"{what} raised {kind}: {_first_paragraph(text)}", line, raw)
+
+
+def _first_paragraph(text: str) -> str:
+    lines: list[str] = []
+    for line in text.strip().splitlines():
+        if not line.strip() and lines:
+            break
+        lines.append(line.rstrip())
+    return "\n".join(lines[:6])[:800] or "(no message)"
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + "."
+
+
+def _line(message: Message) -> int | None:
+    line = message.get("line")
+    return line if type(line) is int and 0 < line < MAX_LINES else None
+
+
+def _str(message: Mapping[str, Any], name: str) -> str:
+    return untrusted.text(message.get(name))[:MAX_TEXT]
+
+
+def _names(message: Mapping[str, Any], name: str) -> list[str]:
+    value = message.get(name)
+    return [untrusted.text(one)[:60] for one in value[:20] if isinstance(one, str)] if isinstance(value, list) else []

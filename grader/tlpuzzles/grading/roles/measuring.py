@@ -1,0 +1,73 @@
+"""In a child that sees the GPU: compiles kernels for one problem and times them in turn. The GPU may stop it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+from tlpuzzles.course import catalog
+from tlpuzzles.course.vocabulary import Exercise
+from tlpuzzles.device.cuda import memory
+from tlpuzzles.device.cuda.compiling import Compiled, Source, compile_kernels
+from tlpuzzles.device.cuda.timing import milliseconds
+from tlpuzzles.grading.explained import in_words
+from tlpuzzles.grading.stages import fetch
+from tlpuzzles.kernel.capsule import read
+
+Emit = Callable[[dict[str, Any]], None]
+
+BASELINE = "baseline"
+
+
+def measure(job: Mapping[str, Any], emit: Emit) -> None:
+    """Job: exercise or None, case, sizes, arch, tensors: {name: {"shape", "dtype"}}, kernels: {key: {"capsule",
+    "parameters"}}.
+
+    Emits "launching" before the first launch of each kernel, "refused" with a reason for one that does not compile or
+    start, and at the end "measured" with milliseconds by key, the library's under `BASELINE` if there is one.
+    """
+    sources = {}
+    for key, kernel in job["kernels"].items():
+        capsule = fetch(kernel["capsule"])
+        sources[key] = Source(read(capsule), capsule.pass_configs)
+    device = torch.device("cuda")
+    tensors = {name: _tensor(spec, device) for name, spec in job["tensors"].items()}
+    launches: dict[str, Callable[[], object]] = {}
+    for key, compiled in compile_kernels(sources, job["arch"], lambda _: None).items():
+        if not isinstance(compiled, Compiled):
+            emit({"kind": "refused", "key": key, "why": in_words(compiled).message})
+            continue
+        emit({"kind": "launching", "key": key})
+        arguments = [tensors[name] for name in job["kernels"][key]["parameters"]]
+        try:
+            compiled.call(*arguments)
+            torch.cuda.synchronize(device)
+        except (RuntimeError, ValueError, TypeError) as error:
+            emit({"kind": "refused", "key": key, "why": str(error).strip().splitlines()[-1][:300]})
+            continue
+        launches[key] = _launch(compiled.call, arguments)
+    if job["exercise"] is not None:
+        launches.update(_library(catalog.find(job["exercise"]), job, tensors))
+    emit({"kind": "launching", "key": None})
+    emit({"kind": "measured", "milliseconds": milliseconds(launches, device)})
+
+
+def _tensor(spec: Mapping[str, Any], device: torch.device) -> torch.Tensor:
+    return torch.randn(spec["shape"], device=device).to(memory.dtype_of(spec["dtype"]))
+
+
+def _launch(call: Callable[..., object], arguments: list[torch.Tensor]) -> Callable[[], object]:
+    return lambda: call(*arguments)
+
+
+def _library(
+    exercise: Exercise, job: Mapping[str, Any], tensors: Mapping[str, torch.Tensor]
+) -> dict[str, Callable[[], object]]:
+    library = exercise.library
+    if library is None:
+        return {}
+    inputs = {spec.name: tensors[spec.name] for spec in exercise.inputs}
+    flags = next(case.flags for case in exercise.cases if case.id == job["case"])
+    return {BASELINE: lambda: library(inputs, job["sizes"], flags)}

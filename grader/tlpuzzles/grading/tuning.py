@@ -1,0 +1,253 @@
+"""Choosing the best schedule on the GPU at hand. Every time in it is measured by the grader.
+
+Either a function of the learner's chooses among times that it is played, or TileLang's autotuner chooses by itself and
+its choice is measured beside others.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from tlpuzzles.border.children import Warm
+from tlpuzzles.border.limits import Limits
+from tlpuzzles.border.watching import End
+from tlpuzzles.course.functions import Fault, Measure
+from tlpuzzles.course.schedules import AGAIN, TUNING_CHECKS, WINNER, ChosenBy, Proposed, Schedule
+from tlpuzzles.course.vocabulary import Exercise
+from tlpuzzles.device.limits import Architecture
+from tlpuzzles.grading import building, calling, checks, measuring, tracing, untrusted
+from tlpuzzles.grading.learners_errors import death, explained, output
+from tlpuzzles.grading.measuring import Times
+from tlpuzzles.grading.plan import Plan
+from tlpuzzles.grading.plan import Problem as Posed
+from tlpuzzles.grading.proposals import in_words
+from tlpuzzles.grading.submission import Problem, Submission
+from tlpuzzles.kernel.capsule import Capsule
+from tlpuzzles.verdict.model import Check, Kind
+
+TITLES = {
+    WINNER: "finds the fastest schedule on this GPU",
+    AGAIN: "tuning again is served from the cache",
+}
+BUDGET = Limits(seconds=300, memory=None)
+"""What tuning may take: 24 configurations at 2 to 4 s each, one after the other, and the benchmarks."""
+SLACK = 1.15
+"""How much slower than the best of the others an autotuned winner may be: TileLang times it with few launches, at
+another clock and with other inputs."""
+BESIDE = 7
+"""How many other configurations the autotuned winner is measured beside."""
+CACHED_FRACTION, CACHED_SECONDS = 0.5, 10.0
+"""A second run is from the cache if it takes at most so much of the first, or so many seconds with its start."""
+
+
+_LOGGED = re.compile(r"\d{4}-\d\d-\d\d [\d:,]+ (DEBUG|INFO|WARNING):|Tuned Latency|\s*$")
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What became of the tuning."""
+
+    checks: tuple[Check, ...]
+    winner: Schedule | None = None
+    output: str = ""
+
+
+@dataclass
+class Tuning:
+    """Tunes one exercise on the GPU at hand."""
+
+    warm: Warm
+    exercise: Exercise
+    proposed: Proposed
+    submission: Submission
+    goal: Architecture
+    seed: int
+    scratch: Path
+    """Gets a folder for every process, of which those of the learner's file can write to theirs alone."""
+    _output: str = field(default="", init=False)
+
+    def run(self, seconds: float) -> Tuned:
+        """`seconds`: the limit for tracing and for calls."""
+        if self.proposed.chosen_by is ChosenBy.AUTOTUNE:
+            return self._autotuned(seconds)
+        return self._chosen(seconds)
+
+    def _chosen(self, seconds: float) -> Tuned:
+        """The learner's function chooses among times that the grader measured."""
+        schedules = self._asked_for(seconds)
+        if isinstance(schedules, Problem):
+            return self._failed(WINNER, schedules)
+        assert self.proposed.choose is not None
+        assert self.proposed.chosen is not None
+        times = self._measured(schedules, seconds)
+        measure = Measure(tuple((s, times.kernels.get(str(i))) for i, s in enumerate(schedules)))
+        if not times.kernels:
+            why = next(iter(times.refused.values()), "none could be traced")
+            return self._failed(WINNER, Problem(f"No candidate could be measured on this GPU: {why}"))
+        call = self.proposed.choose(schedules, measure)
+        called = calling.call(
+            self.warm, self.submission, self.goal.name, {WINNER: call}, Limits(seconds), self.scratch / "choosing"
+        )
+        self._output += called.output
+        problem = called.whole or called.problems.get(WINNER)
+        if problem is not None:
+            return self._failed(WINNER, problem)
+        fault = self.proposed.chosen(schedules, measure, called.answers[WINNER])
+        if fault is not None:
+            return self._faulty(fault)
+        best = min(times.kernels, key=lambda key: times.kernels[key])
+        winner = schedules[int(best)]
+        told = self._told(winner, times.kernels[best], times, len(schedules))
+        return Tuned((self._passed(WINNER, told),), winner, self._output)
+
+    def _autotuned(self, seconds: float) -> Tuned:
+        """TileLang's autotuner chooses; the grader measures its choice beside other configurations."""
+        folder = self.scratch / "tuning"
+        folder.mkdir()
+        first = self._tune(folder)
+        if isinstance(first, Problem):
+            again = checks.skipped(Kind.TUNING, AGAIN, TITLES[AGAIN], "the first run found no winner")
+            return Tuned((*self._failed(WINNER, first).checks, again), None, self._output)
+        config, capsule, took = first
+        second = self._tune(folder)
+        others = self._asked_for(seconds)
+        beside = [] if isinstance(others, Problem) else [other for other in others if dict(other) != config]
+        beside = random.Random(f"{self.seed}/{WINNER}").sample(beside, min(BESIDE, len(beside)))
+        times = self._measured([config, *beside], seconds, {"0": capsule})
+        return Tuned((self._judge_winner(config, beside, times), self._judge_again(took, second)), config, self._output)
+
+    def _judge_winner(self, config: Schedule, beside: Sequence[Schedule], times: Times) -> Check:
+        if "0" not in times.kernels:
+            why = times.refused.get("0", "it could not be built")
+            problem = Problem(f"The autotuner's winner ({in_words(config)}) could not be measured: {why}")
+            return self._failed(WINNER, problem).checks[0]
+        best = min(times.kernels, key=lambda key: times.kernels[key])
+        mine, least = times.kernels["0"], times.kernels[best]
+        if mine > SLACK * least:
+            other = in_words(beside[int(best) - 1])
+            fault = Fault(
+                f"The autotuner chose {in_words(config)}, which takes {mine:.3f} ms here; {other}, also one of your "
+                f"configs, takes {least:.3f} ms. Give it enough repetitions (rep) to tell them apart.",
+            )
+            return self._faulty(fault).checks[0]
+        return self._passed(WINNER, self._told(config, mine, times, 1 + len(beside)))
+
+    def _judge_again(self, first: float, second: tuple[Schedule, Capsule, float] | Problem) -> Check:
+        if isinstance(second, Problem):
+            return self._failed(AGAIN, second).checks[0]
+        took = second[2]
+        if took <= max(CACHED_FRACTION * first, CACHED_SECONDS) and took < first:
+            return self._passed(AGAIN, f"tuned in {first:.0f} s, and again in {took:.1f} s")
+        problem = Problem(
+            f"Tuning took {first:.0f} s, and the same again in a new process {took:.0f} s: it was not served from the "
+            "cache. TileLang 0.1.15 keeps no result when the inputs or a check of results are given (ref_prog, "
+            "supply_prog, manual_check_prog, set_autotune_inputs): leave them out.",
+        )
+        return self._failed(AGAIN, problem).checks[0]
+
+    def _tune(self, folder: Path) -> tuple[Schedule, Capsule, float] | Problem:
+        """Configuration and capsule of the winner, and the seconds it took by the grader's clock."""
+        text = folder / "submission.py"
+        text.write_text(self.submission.text, encoding="utf-8")
+        job = {
+            "path": str(self.submission.path),
+            "text": str(text),
+            "factory": self.exercise.factory,
+            "sizes": dict(self.proposed.tuned_sizes),
+        }
+        begin = time.monotonic()
+        report = self.warm.run("tune", job, BUDGET, folder, sees_gpu=True)
+        took = time.monotonic() - begin
+        self._output += _without_progress(output(report))
+        for message in report.of("error"):
+            return explained(message, f"Tuning {self.exercise.factory}")
+        doing = f"tuning {self.exercise.factory}"
+        if report.end is End.TIMED_OUT:
+            return Problem(
+                f"Tuning took longer than {BUDGET.seconds:.0f} s and was stopped. Try fewer configurations, or compile "
+                "them side by side first with par_compile."
+            )
+        if report.end is not End.FINISHED:
+            return death(report, doing)
+        for message in report.of("tuned"):
+            capsule, config = tracing.capsule(message, str(self.submission.path)), message.get("config")
+            if capsule is not None and isinstance(config, dict) and untrusted.is_plain(config):
+                return config, capsule, took
+        return Problem(f"{self.exercise.factory} gave no tuned kernel.")
+
+    def _asked_for(self, seconds: float) -> list[Schedule] | Problem:
+        call = self.proposed.ask(self.proposed.tuned_sizes, self.goal)
+        called = calling.call(
+            self.warm, self.submission, self.goal.name, {"ask": call}, Limits(seconds), self.scratch / "asking"
+        )
+        self._output += called.output
+        if "ask" not in called.answers:
+            return called.whole or called.problems["ask"]
+        schedules = list(self.proposed.read(called.answers["ask"]))
+        return schedules or Problem(f"{call.function} gave no schedule for {self.goal.gpus}.")
+
+    def _measured(
+        self, schedules: Sequence[Schedule], seconds: float, known: Mapping[str, Capsule] | None = None
+    ) -> Times:
+        """The times of schedules, by their number in the list. `known`: capsules that are there already."""
+        known = known or {}
+        template = self.exercise.case(self.proposed.case)
+        sizes = self.proposed.tuned_sizes
+        posed = [
+            Posed(replace(template, id=str(i), like=template.id, schedule=dict(schedule)), sizes, str(i))
+            for i, schedule in enumerate(schedules)
+        ]
+        trace = [problem for problem in posed if problem.kernel not in known]
+        traced = tracing.Traced()
+        if trace:
+            limit = max(seconds, 3.0 * len(trace))
+            folder = self.scratch / "measuring-traced"
+            traced = tracing.trace(
+                self.warm, self.submission, self.exercise.factory, self.goal.name, trace, limit, folder
+            )
+        self._output += traced.output
+        inside = self.scratch / "measuring"
+        inside.mkdir()
+        capsules = {**traced.capsules, **known}
+        plan = Plan(self.seed, tuple(posed), ())
+        outcome = building.build(self.warm, self.exercise, plan, capsules, inside, emit_cpu=False)
+        refused = {key: problem.message for key, problem in {**traced.problems, **outcome.problems}.items()}
+        if not outcome.built:
+            return Times(refused=refused)
+        times = measuring.measure(self.warm, self.exercise, template, sizes, self.goal.name, outcome.built, inside)
+        return Times(times.kernels, times.baseline, {**refused, **times.refused})
+
+    def _told(self, winner: Schedule, took: float, times: Times, proposed: int) -> str:
+        flags = self.exercise.case(self.proposed.case).flags
+        rate = self.exercise.flops(self.proposed.tuned_sizes, flags) / took / 1e9
+        beside = f"; torch takes {times.baseline:.3f} ms" if times.baseline else ""
+        return (
+            f"{in_words(winner)}: {took:.3f} ms, {rate:.0f} TFLOP/s{beside} "
+            f"({len(times.kernels)} of {proposed} measured)"
+        )
+
+    def _passed(self, id_: str, told: str) -> Check:
+        return checks.passed(Kind.TUNING, id_, TITLES[id_], told)
+
+    def _failed(self, id_: str, problem: Problem) -> Tuned:
+        check = checks.failed(Kind.TUNING, id_, TITLES[id_], problem, self.submission, {})
+        return Tuned((check,), None, self._output)
+
+    def _faulty(self, fault: Fault) -> Tuned:
+        return Tuned((checks.faulty(Kind.TUNING, WINNER, TITLES[WINNER], fault, {}),), None, self._output)
+
+
+def _without_progress(printed: str) -> str:
+    """What the autotuner prints besides, its bars and log lines, left out."""
+    kept = [line for line in printed.split("\n") if "\r" not in line and not _LOGGED.match(line)]
+    return "\n".join(kept)
+
+
+def skipped(proposed: Proposed, reason: str) -> list[Check]:
+    """The checks of a tuning that is not made."""
+    return [checks.skipped(Kind.TUNING, id_, TITLES[id_], reason) for id_ in TUNING_CHECKS[proposed.chosen_by]]
