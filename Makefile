@@ -5,12 +5,14 @@
 # make clean   removes what builds and checks leave behind; make clean-all removes .venv too
 #
 # PYTHON    the Python to make .venv with (3.10 or newer): make try PYTHON=python3.12
+# JOBS      how many processes run the tests; each takes about 2 GB
 # PIP_ARGS  further arguments for pip, e.g. where to find a CPU build of torch
 
 SHELL := /bin/sh
 PYTHON ?= python3
 PIP_ARGS ?=
 PYTEST_ARGS ?=
+JOBS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt $(PIP_ARGS)
@@ -39,7 +41,7 @@ try: $(VENV)/ready
 	  'If something does not work: tlpuzzles doctor'
 
 test: lint
-	$(BIN)/python -m pytest -m "not slow" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m "not slow" -n $(JOBS) --dist worksteal $(PYTEST_ARGS)
 
 lint: $(VENV)/ready-to-develop
 	$(BIN)/ruff check .

@@ -42,6 +42,8 @@ COMMANDS = (
     Command("list", "tlpuzzles.commands.list:list_exercises", "List the exercises."),
     Command("show", "tlpuzzles.commands.show:show", "Read the lesson of an exercise."),
     Command("hint", "tlpuzzles.commands.hint:hint", "Get a hint; each level tells more than the last."),
+    Command("glossary", "tlpuzzles.commands.glossary:glossary", "Look up a word: tile, fragment, occupancy, ..."),
+    Command("cheatsheet", "tlpuzzles.commands.cheatsheet:cheatsheet", "See the TileLang language on one screen."),
     Command("grade", "tlpuzzles.commands.grade:grade", "Check a kernel: what is right, what is wrong, and why."),
     Command("doctor", "tlpuzzles.commands.doctor:doctor", "Check the installation, the GPU and the compilers."),
 )

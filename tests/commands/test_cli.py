@@ -17,7 +17,9 @@ from tests.commands.running import heed_interrupts, run, run_on_terminal, run_pr
 from tlpuzzles.cli import COMMANDS, INTERRUPTED, WRONG_USAGE
 from tlpuzzles.verdict.model import ExitStatus
 
-PROMPT = (("list",), ("hint", "1"), ("show", "1"), ("--help",), ("init", "--help"))
+PROMPT = (
+    ("list",), ("hint", "1"), ("show", "1"), ("glossary", "tile"), ("cheatsheet",), ("--help",), ("init", "--help")
+)  # fmt: skip
 """Commands that must answer at once."""
 
 

@@ -59,6 +59,18 @@ def test_inside_a_workspace_it_completes_that_one(
     assert not (empty / "exercises" / "01_vector_add" / "exercises").exists()
 
 
+def test_in_a_checkout_it_asks_for_a_folder(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    course = shipped(catalog.find("1")).root
+    for folder in (course.parent, course, course / "01_vector_add"):
+        monkeypatch.chdir(folder)
+        ran = run(capsys, "init")
+        assert (ran.status, ran.out) == (2, "")
+        assert "is where the course itself keeps its exercises" in ran.err
+        assert "tlpuzzles init ~/my-kernels" in ran.err
+
+
 def test_says_where_to_go_when_the_folder_is_not_found_from_here(
     empty: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

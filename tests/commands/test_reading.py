@@ -47,6 +47,13 @@ def test_show_on_a_terminal_is_rendered(workspace: Path) -> None:
     assert "C[i] = A[i] + B[i]" in "\n".join(_visible(shown))
 
 
+def test_show_names_the_cases_that_can_be_graded_alone(workspace: Path) -> None:
+    shown = " ".join(" ".join(_visible(run_on_terminal("show", "1", cwd=workspace))).split())
+    assert "tlpuzzles grade 1 --case NAME grades one alone:" in shown
+    for case in catalog.find("1").cases:
+        assert case.id in shown.replace("- ", "-")
+
+
 def test_show_needs_no_workspace(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -61,10 +68,12 @@ def test_hint_starts_with_the_first_and_leads_to_the_next(workspace: Path, capsy
     assert "hint 1 of 3" in first
     assert "Think of the end." in first
     assert "T.Parallel" not in first
+    assert "lines of the solution" not in first
     assert "tlpuzzles hint 1 --level 2" in first
     second = run(capsys, "hint", "1", "--level", "2").out
     assert "Think of `T.Parallel`." in second
     assert "Write the sum." not in second
+    assert "Level 3 shows lines of the solution" in second
     last = run(capsys, "hint", "1", "--level", "3").out
     assert "Write the sum." in last
     assert "--level" not in last

@@ -1,4 +1,4 @@
-"""The three exercises: cases that keep their meaning whatever is drawn, references, and mistakes worth naming."""
+"""The exercises: cases that keep their meaning whatever is drawn, references, and mistakes worth naming."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from tlpuzzles.course.epilogue_fusion import EXERCISE as EPILOGUE_FUSION
 from tlpuzzles.course.flash_attention import EXERCISE as FLASH_ATTENTION
+from tlpuzzles.course.row_softmax import EXERCISE as ROW_SOFTMAX
 from tlpuzzles.course.tiled_gemm import EXERCISE as TILED_GEMM
 from tlpuzzles.course.vector_add import EXERCISE as VECTOR_ADD
 from tlpuzzles.course.vocabulary import Case, Exercise, Mistake, Runs, Sizes
@@ -17,7 +19,8 @@ from tlpuzzles.grading.plan import plan
 from tlpuzzles.verdict.compare import Outcome, compare
 from tlpuzzles.verdict.posed import Posed
 
-EXERCISES = (VECTOR_ADD, TILED_GEMM, FLASH_ATTENTION)
+EXERCISES = (VECTOR_ADD, TILED_GEMM, EPILOGUE_FUSION, ROW_SOFTMAX, FLASH_ATTENTION)
+PRODUCTS = (TILED_GEMM, EPILOGUE_FUSION)
 SEED = 4
 SIDES = (64, 128, 256)
 
@@ -67,18 +70,33 @@ def test_no_two_sizes_are_equal(exercise: Exercise) -> None:
         assert len(set(sizes.values())) == len(sizes), sizes
 
 
-def test_no_grid_of_gemm_is_square() -> None:
-    for sizes in _draws(TILED_GEMM, *(case.id for case in TILED_GEMM.cases if case.id != "one-element")):
+@pytest.mark.parametrize("exercise", PRODUCTS, ids=lambda exercise: exercise.slug)
+def test_no_grid_of_a_product_is_square(exercise: Exercise) -> None:
+    for sizes in _draws(exercise, *(case.id for case in exercise.cases if case.id != "one-element")):
         for height in SIDES:
             for width in SIDES:
                 assert -(-sizes["M"] // height) != -(-sizes["N"] // width), (sizes, height, width)
 
 
+def test_the_bias_of_the_first_tile_is_never_all_that_is_needed() -> None:
+    for sizes in _draws(EPILOGUE_FUSION, *(case.id for case in EPILOGUE_FUSION.cases if case.id != "one-element")):
+        assert sizes["N"] > max(SIDES), sizes
+
+
+def test_ragged_rows_end_well_before_the_tiles_that_are_padded_for_them() -> None:
+    """Few zeros past the end would change a sum by less than the tolerance."""
+    for sizes in _draws(ROW_SOFTMAX, "ragged"):
+        assert sizes["M"] % 2 == sizes["N"] % 2 == 1
+        assert -sizes["N"] % 128 >= 17
+        assert (1 << sizes["N"].bit_length()) - sizes["N"] >= 17
+
+
 def test_ragged_sizes_are_multiples_of_no_tile() -> None:
     assert all(sizes["N"] % 2 for sizes in _draws(VECTOR_ADD, "ragged-end", "half-precision", "short", "many-blocks"))
-    assert all(size % 2 for sizes in _draws(TILED_GEMM, "ragged", "many-blocks") for size in sizes.values())
-    assert all(sizes["M"] % 2 for sizes in _draws(TILED_GEMM, "ragged-rows"))
-    assert all(sizes["N"] % 2 for sizes in _draws(TILED_GEMM, "ragged-columns"))
+    for exercise in PRODUCTS:
+        assert all(size % 2 for sizes in _draws(exercise, "ragged", "many-blocks") for size in sizes.values())
+        assert all(sizes["M"] % 2 for sizes in _draws(exercise, "ragged-rows"))
+        assert all(sizes["N"] % 2 for sizes in _draws(exercise, "ragged-columns"))
     for sizes in _draws(FLASH_ATTENTION, "full-ragged", "causal-ragged"):
         assert 4 <= sizes["seq_len"] % 64 <= 60
         assert sizes["seq_len"] > 128
@@ -86,8 +104,9 @@ def test_ragged_sizes_are_multiples_of_no_tile() -> None:
 
 def test_whole_sizes_are_multiples_of_the_usual_tiles() -> None:
     assert all(sizes["N"] % 4096 == 0 for sizes in _draws(VECTOR_ADD, "whole-blocks"))
-    for sizes in _draws(TILED_GEMM, "whole-tiles"):
-        assert sizes["M"] % 256 == sizes["N"] % 256 == sizes["K"] % 64 == 0
+    for exercise in PRODUCTS:
+        for sizes in _draws(exercise, "whole-tiles"):
+            assert sizes["M"] % 256 == sizes["N"] % 256 == sizes["K"] % 64 == 0
     assert all(sizes["seq_len"] % 128 == 0 for sizes in _draws(FLASH_ATTENTION, "causal-whole"))
 
 
@@ -155,13 +174,29 @@ def test_bytes_and_flops_count_the_problem(exercise: Exercise) -> None:
     sizes: dict[str, Sizes] = {
         "vector_add": {"N": 10},
         "tiled_gemm": {"M": 2, "N": 3, "K": 5},
+        "epilogue_fusion": {"M": 2, "N": 3, "K": 5},
+        "row_softmax": {"M": 2, "N": 3},
         "flash_attention": {"batch": 2, "heads": 3, "seq_len": 4, "dim": 64},
     }
-    expected = {"vector_add": (10, 60), "tiled_gemm": (60, 62), "flash_attention": (24_576, 12_288)}
+    expected = {
+        "vector_add": (10, 60),
+        "tiled_gemm": (60, 62),
+        "epilogue_fusion": (60, 68),
+        "row_softmax": (30, 24),
+        "flash_attention": (24_576, 12_288),
+    }
 
     flops, moved = exercise.flops(sizes[exercise.slug], {}), exercise.bytes(sizes[exercise.slug], "float16")
 
     assert (flops, moved) == expected[exercise.slug]
+
+
+def test_softmax_of_a_row_with_one_finite_element_is_one_there(pose: Callable[[Exercise, Case], Posed]) -> None:
+    case = next(case for case in ROW_SOFTMAX.cases if case.id == "one-finite")
+    posed = pose(ROW_SOFTMAX, case)
+
+    assert bool((posed.inputs["X"].isinf().sum(1) == posed.sizes["N"] - 1).all())
+    assert bool((posed.expected == posed.inputs["X"].isfinite().double()).all())
 
 
 def test_causal_attention_counts_only_the_pairs_that_are_seen() -> None:

@@ -25,7 +25,17 @@ def logits(how: Draw) -> torch.Tensor:
 
 
 def test_inputs_depend_on_the_generator_alone() -> None:
-    for how in (inputs.normal(), inputs.zero_one(), inputs.offset(), inputs.scaled_logits(8), inputs.ramped_logits()):
+    for how in (
+        inputs.normal(),
+        inputs.zero_one(),
+        inputs.uniform(0, 1),
+        inputs.offset(),
+        inputs.one_finite(),
+        inputs.equal_rows(),
+        inputs.scaled_products(),
+        inputs.scaled_logits(8),
+        inputs.ramped_logits(),
+    ):
         assert torch.equal(draw(how), draw(how))
         assert not torch.equal(draw(how), draw(how, seed=8))
 
@@ -52,6 +62,36 @@ def test_offset_rows_overflow_and_underflow_without_the_maximum_subtracted() -> 
     sums = values.exp().sum(dim=1)
     assert torch.isinf(sums[0::2]).all()
     assert (sums[1::2] == 0).all()
+
+
+def test_offset_rows_follow_the_signs() -> None:
+    values = draw(inputs.offset(200.0, signs=(-1, 1, 1)), shape=(7, 64))
+    assert (values.mean(1) / 200).round().tolist() == [-1, 1, 1, -1, 1, 1, -1]
+
+
+def test_products_have_the_scale_that_is_asked_for_at_any_depth() -> None:
+    for depth in (1, 32, 383):
+        a = draw(inputs.scaled_products(40.0), "A", (300, depth))
+        b = draw(inputs.scaled_products(40.0), "B", (depth, 200), seed=8)
+        assert float((a @ b).std()) == pytest.approx(40.0, rel=0.1)
+    assert float(draw(inputs.scaled_products(40.0, bias=3.0), "Bias", (10_000,)).std()) == pytest.approx(3.0, rel=0.05)
+
+
+def test_uniform_values_fill_their_range() -> None:
+    values = draw(inputs.uniform(1.5, 2.0))
+    assert 1.5 <= float(values.min()) < 1.51 < 1.99 < float(values.max()) < 2.0
+
+
+def test_rows_with_one_finite_element_have_it_in_different_places() -> None:
+    finite = draw(inputs.one_finite(), shape=(20, 64)).isfinite()
+    assert (finite.sum(1) == 1).all()
+    assert len(set(finite.nonzero()[:, 1].tolist())) > 10
+
+
+def test_equal_rows_differ_from_each_other_only() -> None:
+    values = draw(inputs.equal_rows(), shape=(20, 64))
+    assert (values == values[:, :1]).all()
+    assert len(values[:, 0].unique()) == 20
 
 
 def test_scaled_logits() -> None:

@@ -4,16 +4,24 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.gpu.harness import KERNELS, Answer, Gpu, describe
+from tests.grades import grades
+from tlpuzzles.border.children import Warm
 from tlpuzzles.device.cuda.devices import find
+from tlpuzzles.grading.choices import DeviceChoice, Portability
+from tlpuzzles.grading.grader import Grader
+from tlpuzzles.grading.options import Options
+from tlpuzzles.grading.selection import select
+from tlpuzzles.verdict.model import Result
 
 ROOT = Path(__file__).parents[2]
 COMPILE_SECONDS = 180
+OPTIONS = Options(seed=20_232, portability=Portability.OFF)
 
 
 @pytest.fixture(scope="session")
@@ -47,3 +55,20 @@ def gpu(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gpu]:
 def compiled(gpu: Gpu) -> Answer:
     """Compiles every kernel of these tests, six at a time, into the cache that all jobs share."""
     return gpu.ask("compile", COMPILE_SECONDS, kernels=describe(set(KERNELS)))
+
+
+@pytest.fixture(scope="session")
+def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
+    """Grades on the GPU."""
+    found = find()
+    if not found.gpus:
+        pytest.skip(f"no GPU: {found.why}")
+    scratch = tmp_path_factory.mktemp("gpu-grading")
+    with Warm(scratch) as warm:
+        yield Grader(warm, scratch, select(DeviceChoice.CUDA, warm, scratch))
+
+
+@pytest.fixture
+def grade(grader: Grader, tmp_path: Path) -> Callable[..., Result]:
+    """Grades a source text on the GPU: grade("1", text, only=...)."""
+    return grades(grader, tmp_path, OPTIONS)

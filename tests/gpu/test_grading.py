@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,37 +11,15 @@ import pytest
 import tlpuzzles_solutions
 from tests.gpu import kernels
 from tests.gpu.harness import UNSAFE
-from tests.grades import grades
 from tests.grading.test_bad_input import GOOD
 from tests.mutants import wrong_flash_attention
 from tests.tracing import trace
-from tlpuzzles.border.children import Warm
 from tlpuzzles.course import catalog
-from tlpuzzles.device.cuda import devices
 from tlpuzzles.grading import cuda
-from tlpuzzles.grading.choices import DeviceChoice, Portability
-from tlpuzzles.grading.grader import Grader, Options
-from tlpuzzles.grading.selection import select
+from tlpuzzles.grading.grader import Grader
 from tlpuzzles.grading.stages import Built, Launch, store
 from tlpuzzles.kernel.capsule import Capsule
 from tlpuzzles.verdict.model import Kind, Result, Verdict
-
-OPTIONS = Options(seed=20_232, portability=Portability.OFF)
-
-
-@pytest.fixture(scope="module")
-def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
-    found = devices.find()
-    if not found.gpus:
-        pytest.skip(f"no GPU: {found.why}")
-    scratch = tmp_path_factory.mktemp("gpu-grading")
-    with Warm(scratch) as warm:
-        yield Grader(warm, scratch, select(DeviceChoice.CUDA, warm, scratch))
-
-
-@pytest.fixture
-def grade(grader: Grader, tmp_path: Path) -> Callable[..., Result]:
-    return grades(grader, tmp_path, OPTIONS)
 
 
 @pytest.mark.parametrize("slug", [exercise.slug for exercise in catalog.exercises()])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import tlpuzzles_solutions
@@ -49,6 +50,12 @@ class Wrong:
 @cache
 def _solution(slug: str) -> str:
     return tlpuzzles_solutions.path(slug).read_text("utf-8")
+
+
+def wrong(slug: str) -> tuple[Wrong, ...]:
+    """The wrong kernels of an exercise: `wrong_<slug>.py`."""
+    found: tuple[Wrong, ...] = import_module(f"tests.mutants.wrong_{slug}").WRONG
+    return found
 
 
 def right(slug: str) -> tuple[Path, ...]:

@@ -7,8 +7,11 @@ SCALE = "scale = math.log2(math.e) / math.sqrt(dim)"
 LAST = "last = T.min(start + block_M, seq_len) if is_causal else seq_len"
 CAUSAL_SEEN = "T.And(key < seq_len, key <= start + i) if is_causal"
 FULL_SEEN = "if is_causal else key < seq_len\n"
-HIDDEN = "T.if_then_else(seen, 0.0, -T.infinity(accum_dtype))"
+HIDDEN = "T.if_then_else(seen, scores[i, j], -T.infinity(accum_dtype))"
+MASKED = "if (k + 1) * block_N > (T.min(start + 1, seq_len) if is_causal else seq_len):"
+EXPONENT = "scores[i, j] * scale - row_max[i] * scale"
 MINUS_INFINITY = "T.fill(row_max, -T.infinity(accum_dtype))"
+TRIP = "k * block_N : (k + 1) * block_N"
 FULL = ("full-ragged", "full-ramp", "full-sharp", "around-a-tile", "one-token")
 CAUSAL = ("causal-ragged", "causal-ramp", "causal-whole")
 
@@ -54,7 +57,9 @@ WRONG = (
         "mask-late-with-a-large-number",
         (
             (CAUSAL_SEEN, CAUSAL_SEEN.replace("<= start", "< start")),
-            (HIDDEN, "T.if_then_else(seen, 0.0, -1e30)"),
+            (HIDDEN, "T.if_then_else(seen, scores[i, j], -1e30)"),
+            # As one instruction, this would not give 0 for -1e30 less itself: the product is not rounded.
+            (EXPONENT, "(scores[i, j] - row_max[i]) * scale"),
         ),
         Kind.CORRECTNESS,
         "causal-whole",
@@ -73,9 +78,11 @@ WRONG = (
         "mask-mirrored",
         (
             (CAUSAL_SEEN, CAUSAL_SEEN.replace("<= start", ">= start")),
+            (MASKED, "if True:"),
             (LAST, "last = seq_len"),
-            (HIDDEN, "T.if_then_else(seen, 0.0, -1e30)"),
+            (HIDDEN, "T.if_then_else(seen, scores[i, j], -1e30)"),
             (MINUS_INFINITY, "T.fill(row_max, -1e30)"),
+            (EXPONENT, "(scores[i, j] - row_max[i]) * scale"),
         ),
         Kind.CORRECTNESS,
         "causal-ragged",
@@ -101,7 +108,7 @@ WRONG = (
     Wrong(
         "no-maximum",
         (
-            ("T.exp2((scores[i, j] - row_max[i]) * scale)", "T.exp2(scores[i, j] * scale)"),
+            (EXPONENT, "scores[i, j] * scale"),
             ("T.exp2((old_max[i] - row_max[i]) * scale)", "1.0"),
         ),
         Kind.CORRECTNESS,
@@ -125,10 +132,57 @@ WRONG = (
     Wrong("output-not-cleared", (("            T.clear(output)\n", ""),), Kind.CORRECTNESS, "full-ragged"),
     Wrong(
         "last-queries-missing",
-        (("with T.Kernel(T.ceildiv(seq_len, block_M), heads", "with T.Kernel(max(1, seq_len // block_M), heads"),),
+        (("blocks = math.ceil(seq_len / block_M)", "blocks = max(1, seq_len // block_M)"),),
         Kind.CORRECTNESS,
         "full-ragged",
+        "ragged-queries-missing-64",
         passes=("one-token",),
+    ),
+    Wrong(
+        "queries-of-the-first-block",
+        (("Q[bz, start : start + block_M, by, :]", "Q[bz, 0:block_M, by, :]"),),
+        Kind.CORRECTNESS,
+        "full-ragged",
+        "first-queries-64",
+        passes=("one-token",),
+    ),
+    Wrong(
+        "keys-stand-still",
+        ((f"K[bz, {TRIP}, by, :]", "K[bz, 0:block_N, by, :]"),),
+        Kind.CORRECTNESS,
+        "causal-ragged",
+        "first-keys-64",
+        passes=("one-token",),
+    ),
+    Wrong(
+        "values-stand-still",
+        ((f"V[bz, {TRIP}, by, :]", "V[bz, 0:block_N, by, :]"),),
+        Kind.CORRECTNESS,
+        "full-ragged",
+        "first-values-64",
+        passes=("one-token",),
+    ),
+    Wrong(
+        "keys-and-values-stand-still",
+        ((f"K[bz, {TRIP}, by, :]", "K[bz, 0:block_N, by, :]"), (f"V[bz, {TRIP}, by, :]", "V[bz, 0:block_N, by, :]")),
+        Kind.CORRECTNESS,
+        "full-ragged",
+        "first-keys-and-values-64",
+        passes=("one-token",),
+    ),
+    Wrong(
+        "batch-and-heads-exchanged",
+        (("as (b0, b1, bz)", "as (b0, b1, by)"), ("by = b0 if", "bz = b0 if")),
+        Kind.CORRECTNESS,
+        "causal-ragged",
+        "batch-and-heads-exchanged",
+    ),
+    Wrong(
+        "keys-not-transposed",
+        (("transpose_B=True, ", ""),),
+        Kind.CORRECTNESS,
+        "full-ragged",
+        "keys-not-transposed",
     ),
     Wrong("scores-in-float16", (('accum_dtype: str = "float"', 'accum_dtype: str = "float16"'),), Kind.REQUIREMENT),
 )

@@ -7,6 +7,9 @@ GRID = "T.ceildiv(N, block_N), threads"
 A, B = "A[bx * block_N + i]", "B[bx * block_N + i]"
 SUM = f"{A} + {B}"
 STORE = f"C[bx * block_N + i] = {SUM}"
+LOOP = "for i in T.Parallel(block_N):"
+SERIAL = "for k in T.serial(T.ceildiv(N, block_N)):"
+FAR_STORE = STORE.replace("bx", "k")
 OUTPUT = "C: T.Tensor((N,), dtype)"
 
 WRONG = (
@@ -14,13 +17,19 @@ WRONG = (
     Wrong("product", ((SUM, f"{A} * {B}"),), Kind.CORRECTNESS, "ragged-end", "product"),
     Wrong("b-never-read", ((SUM, f"{A} + {A}"),), Kind.CORRECTNESS, "ragged-end", "a-twice"),
     Wrong(
-        "first-block-only", ((GRID, "1, threads"),), Kind.CORRECTNESS, "whole-blocks", passes=("one-element", "short")
+        "first-block-only",
+        ((GRID, "1, threads"),),
+        Kind.CORRECTNESS,
+        "whole-blocks",
+        "first-block-only-1024",
+        passes=("one-element", "short"),
     ),
     Wrong(
         "ragged-block-missing",
         ((GRID, "max(1, N // block_N), threads"),),
         Kind.CORRECTNESS,
         "ragged-end",
+        "ragged-block-missing-1024",
         passes=("whole-blocks", "one-element"),
     ),
     Wrong(
@@ -45,6 +54,15 @@ WRONG = (
         Kind.CORRECTNESS,
         "whole-blocks",
         passes=("one-element",),
+    ),
+    Wrong(
+        "one-block-does-it-all",
+        (
+            (GRID, "1, threads"),
+            (f"{LOOP}\n                {STORE}", f"{SERIAL}\n                {LOOP}\n                    {FAR_STORE}"),
+        ),
+        Kind.REQUIREMENT,
+        "many-blocks",
     ),
     Wrong("output-too-long", ((OUTPUT, "C: T.Tensor((N + 1,), dtype)"),), Kind.BUILD),
     Wrong("output-of-another-type", ((OUTPUT, 'C: T.Tensor((N,), "float64")'),), Kind.BUILD),

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from tlpuzzles.commands.arguments import ExerciseName
-from tlpuzzles.commands.output import console, print_markdown
+from tlpuzzles.commands.output import console, on_terminal, print_markdown
+from tlpuzzles.commands.reading import for_terminal
 from tlpuzzles.course import catalog
 from tlpuzzles.errors import UsageError
 from tlpuzzles.workspace.folders import current_folder, nearest
@@ -16,11 +17,12 @@ from tlpuzzles.workspace.hints import read_text, split_hints
 
 def hint(
     name: ExerciseName,
-    level: Annotated[int, typer.Option(metavar="K", help="Which hint; each goes further than the one before.")] = 1,
+    level: Annotated[int, typer.Option(metavar="K", help="Which hint. The last one shows lines of the solution.")] = 1,
 ) -> None:
     """Get a hint for an exercise.
 
-    The first hint asks a question, the last one shows the lines that matter. Without --level you get the first.
+    The first hint asks a question, the next ones tell more and more. The last one shows the lines of the solution that
+    matter, and only you decide whether to see it: without --level you get the first.
 
     \b
     Examples:
@@ -41,9 +43,14 @@ def hint(
     out = console()
     out.print(f"[bold]{exercise.number} {exercise.slug}[/]: hint {level} of {len(hints)}")
     out.print()
-    print_markdown(hints[level - 1])
+    text = hints[level - 1]
+    print_markdown(for_terminal(text) if on_terminal() else text)
     out.print()
-    if level < len(hints):
-        out.print(f"More help: [bold]tlpuzzles hint {exercise.number} --level {level + 1}[/]")
+    further = f"[bold]tlpuzzles hint {exercise.number} --level {level + 1}[/]"
+    if level < len(hints) - 1:
+        out.print(f"More help: {further}")
+    elif level == len(hints) - 1:
+        out.print(f"One hint is left. Level {level + 1} shows lines of the solution: try once more before you look.")
+        out.print(f"To see it: {further}")
     else:
         out.print(f"This was the last hint. The lesson: [bold]tlpuzzles show {exercise.number}[/]")

@@ -10,8 +10,9 @@ import typer
 
 from tlpuzzles.commands.output import console
 from tlpuzzles.course import catalog
+from tlpuzzles.errors import UsageError
 from tlpuzzles.workspace.copying import copy_exercises
-from tlpuzzles.workspace.folders import current_folder, workspace_root
+from tlpuzzles.workspace.folders import current_folder, shipped, workspace_root
 
 
 def init(
@@ -37,10 +38,15 @@ def init(
     here = current_folder()
     target = folder or workspace_root(here) or here / "exercises"
     exercises = catalog.exercises()
+    shown = _shown(target, here)
+    if (here / target).resolve() == shipped(exercises[0]).root.resolve():
+        raise UsageError(
+            f"{shown} is where the course itself keeps its exercises (you are in a checkout of tlpuzzles), so there is "
+            "nothing to copy.\nMake a folder of your own, outside of what git tracks: tlpuzzles init ~/my-kernels"
+        )
     copied = copy_exercises(exercises, target)
 
     out = console()
-    shown = _shown(target, here)
     if copied.written:
         out.print(f"Copied {_files(len(copied.written))} into {shown}", soft_wrap=True, markup=False)
     else:

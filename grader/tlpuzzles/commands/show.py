@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from tlpuzzles.commands.arguments import ExerciseName
-from tlpuzzles.commands.output import print_markdown
+from tlpuzzles.commands.output import console, on_terminal, print_markdown
+from tlpuzzles.commands.reading import for_terminal, glossary_words
 from tlpuzzles.course import catalog
+from tlpuzzles.grading.plan import names
 from tlpuzzles.workspace.folders import current_folder, nearest
 from tlpuzzles.workspace.hints import read_text
 
@@ -21,4 +23,15 @@ def show(name: ExerciseName) -> None:
       tlpuzzles show 6 > lesson.md
     """
     exercise = catalog.find(name)
-    print_markdown(read_text(nearest(exercise, current_folder()).lesson(exercise)))
+    text = read_text(nearest(exercise, current_folder()).lesson(exercise))
+    if not on_terminal():
+        print_markdown(text)
+        return
+    print_markdown(for_terminal(text))
+    out = console()
+    out.print()
+    out.print(f"[bold]tlpuzzles grade {exercise.number} --case NAME[/] grades one alone: {', '.join(names(exercise))}.")
+    if words := glossary_words(text):
+        out.print()
+        listed = ", ".join(word.replace("-", " ") for word in words)
+        out.print(f"[bold]tlpuzzles glossary WORD[/] explains the words: {listed}.")

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from tlpuzzles.course.gemm_mistakes import MISTAKES
 from tlpuzzles.course.inputs import normal, zero_one
-from tlpuzzles.course.vocabulary import Case, Exercise, Mistake, Runs, Sizes, Tensors, TensorSpec, Tolerance
+from tlpuzzles.course.vocabulary import Case, Exercise, Runs, Sizes, Tensors, TensorSpec, Tolerance
 from tlpuzzles.kernel.requirements import accumulates_in, one_launch, uses_gemm
 
 if TYPE_CHECKING:
     import torch
-
-Compute = Callable[[Tensors, Sizes, Mapping[str, bool]], "torch.Tensor | None"]
-
-USUAL_DEPTHS = (32, 64)
-"""What learners choose for block_K: a mistake whose output depends on it is computed for each."""
 
 
 # Tiles with sides of 64, 128 or 256 never form a square grid on these sizes: on a square grid, a kernel that exchanges
@@ -63,80 +59,6 @@ def _flops(sizes: Sizes, _flags: Mapping[str, bool]) -> int:
     return 2 * sizes["M"] * sizes["N"] * sizes["K"]
 
 
-def _a_transposed(tensors: Tensors, sizes: Sizes, _flags: Mapping[str, bool]) -> torch.Tensor | None:
-    """C[i, j] = sum over k of A[k, i] * B[k, j]; elements outside A count as zero, as copies deliver them."""
-    M, K = sizes["M"], sizes["K"]
-    if M == K == 1:
-        return None
-    return _cropped(tensors["A"].T, M, K) @ tensors["B"]
-
-
-def _b_transposed(tensors: Tensors, sizes: Sizes, _flags: Mapping[str, bool]) -> torch.Tensor | None:
-    N, K = sizes["N"], sizes["K"]
-    if N == K == 1:
-        return None
-    return tensors["A"] @ _cropped(tensors["B"].T, K, N)
-
-
-def _cropped(matrix: torch.Tensor, rows: int, columns: int) -> torch.Tensor:
-    """The upper left rows x columns of a matrix, zeros where it is smaller."""
-    cropped = matrix.new_zeros(rows, columns)
-    part = matrix[:rows, :columns]
-    cropped[: part.shape[0], : part.shape[1]] = part
-    return cropped
-
-
-def _trips(depth: int, chosen: Callable[[int], list[tuple[int, int]]]) -> Compute:
-    """The sum of products of slices of A and B, each `depth` long along K.
-
-    `chosen(trips)` lists which slice of A meets which slice of B, where a right kernel has (0, 0), (1, 1), ...
-    """
-
-    def compute(tensors: Tensors, sizes: Sizes, _flags: Mapping[str, bool]) -> torch.Tensor | None:
-        M, N, K = sizes["M"], sizes["N"], sizes["K"]
-        trips = -(-K // depth)
-        if trips == 1:
-            return None
-        a, b = _cropped(tensors["A"], M, trips * depth), _cropped(tensors["B"], trips * depth, N)
-        pairs = chosen(trips)
-        left = a.reshape(M, trips, depth)[:, [i for i, _ in pairs]].reshape(M, -1)
-        right = b.reshape(trips, depth, N)[[j for _, j in pairs]].reshape(-1, N)
-        return left @ right
-
-    return compute
-
-
-def _mistaken_trips(depth: int) -> tuple[Mistake, ...]:
-    return (
-        Mistake(
-            f"last-trip-missing-{depth}",
-            f"A @ B without the last trip along K, for a block_K of {depth}: the loop ends too early",
-            _trips(depth, lambda trips: [(k, k) for k in range(trips - 1)]),
-        ),
-        Mistake(
-            f"last-trip-only-{depth}",
-            f"the product of the last trip alone, for a block_K of {depth}: the sums start anew in every trip",
-            _trips(depth, lambda trips: [(trips - 1, trips - 1)]),
-        ),
-        Mistake(
-            f"first-trip-repeated-{depth}",
-            f"the product of the first trip, once for every trip (block_K = {depth}): A and B are read at one place "
-            "each time",
-            _trips(depth, lambda trips: [(0, 0)] * trips),
-        ),
-        Mistake(
-            f"a-stands-still-{depth}",
-            f"what comes out if every trip reads the first {depth} columns of A instead of its own",
-            _trips(depth, lambda trips: [(0, k) for k in range(trips)]),
-        ),
-        Mistake(
-            f"b-stands-still-{depth}",
-            f"what comes out if every trip reads the first {depth} rows of B instead of its own",
-            _trips(depth, lambda trips: [(k, 0) for k in range(trips)]),
-        ),
-    )
-
-
 EXERCISE = Exercise(
     number=2,
     slug="tiled_gemm",
@@ -160,10 +82,6 @@ EXERCISE = Exercise(
     # Rounding right sums to float16 costs 2.1e-4; sums kept in float16 err by 1.6e-3 at K = 2048.
     tolerance={"float16": Tolerance(frobenius=5e-4, row=1e-3, element=2e-3)},
     flops=_flops,
-    mistakes=(
-        Mistake("a-transposed", "the product with A read as if it were transposed", _a_transposed),
-        Mistake("b-transposed", "the product with B read as if it were transposed", _b_transposed),
-        *(mistake for depth in USUAL_DEPTHS for mistake in _mistaken_trips(depth)),
-    ),
+    mistakes=MISTAKES,
     requirements=(one_launch(), uses_gemm(), accumulates_in("float32")),
 )

@@ -7,15 +7,16 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from tlpuzzles.course.inputs import normal
+from tlpuzzles.course.unwritten import NEVER_WRITTEN
 from tlpuzzles.course.vocabulary import Case, Exercise, Mistake, Sizes, Tensors, TensorSpec, Tolerance
-from tlpuzzles.kernel.requirements import one_launch
+from tlpuzzles.kernel.requirements import many_blocks, one_launch
 
 if TYPE_CHECKING:
     import torch
 
 Compute = Callable[[Tensors, Sizes, Mapping[str, bool]], "torch.Tensor | None"]
 
-USUAL_BLOCKS = (256, 512, 1024)
+USUAL_BLOCKS = (1024, 256, 512, 128, 2048)
 """What learners choose for block_N: a mistake whose output depends on it is computed for each."""
 
 
@@ -83,6 +84,31 @@ def _first_block_everywhere(block: int, *stuck: str) -> Compute:
     return compute
 
 
+def _whole_blocks_only(block: int) -> Compute:
+    """What a grid that is rounded down leaves: the elements past the last whole block are never written."""
+
+    def compute(tensors: Tensors, sizes: Sizes, _flags: Mapping[str, bool]) -> torch.Tensor | None:
+        whole = sizes["N"] // block * block
+        return None if whole in (0, sizes["N"]) else _cut_off(tensors, whole)
+
+    return compute
+
+
+def _first_block_only(block: int) -> Compute:
+    """What a single block leaves: nothing past its own elements is written."""
+
+    def compute(tensors: Tensors, sizes: Sizes, _flags: Mapping[str, bool]) -> torch.Tensor | None:
+        return None if sizes["N"] <= block else _cut_off(tensors, block)
+
+    return compute
+
+
+def _cut_off(tensors: Tensors, end: int) -> torch.Tensor:
+    total = tensors["A"] + tensors["B"]
+    total[end:] = NEVER_WRITTEN
+    return total
+
+
 EXERCISE = Exercise(
     number=1,
     slug="vector_add",
@@ -131,6 +157,24 @@ EXERCISE = Exercise(
             for name in ("A", "B")
             for block in USUAL_BLOCKS
         ),
+        *(
+            Mistake(
+                f"first-block-only-{block}",
+                f"the work of one block of {block} elements: the grid has a single block",
+                _first_block_only(block),
+                hint=1,
+            )
+            for block in USUAL_BLOCKS
+        ),
+        *(
+            Mistake(
+                f"ragged-block-missing-{block}",
+                "A + B in whole blocks only, without the ragged one at the end: the number of blocks was rounded down "
+                "(//) where it must be rounded up (T.ceildiv)",
+                _whole_blocks_only(block),
+            )
+            for block in USUAL_BLOCKS
+        ),
     ),
-    requirements=(one_launch(),),
+    requirements=(one_launch(), many_blocks(elements=1_000_000, blocks=40)),
 )

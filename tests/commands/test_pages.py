@@ -1,0 +1,84 @@
+"""glossary and cheatsheet, and how a lesson's links and pictures look on a terminal."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.commands.running import run, run_on_terminal
+from tlpuzzles.commands.reading import for_terminal, glossary_words
+
+LINKED = """# A lesson
+
+![Blocks over a vector](../../docs/pictures/1-vector-add.svg)
+
+A [tile](../../docs/glossary.md#tile) in [shared
+memory](../../docs/glossary.md#shared-memory), two [tiles](../../docs/glossary.md#tile), and
+[exercise 2](../02_tiled_gemm/lesson.md). See [TileLang](https://tilelang.com).
+
+```mermaid
+flowchart LR
+  A --> B
+```
+
+```text
+the picture [x](../../docs/glossary.md#y)
+```
+"""
+
+
+def test_a_lesson_for_a_terminal_has_words_for_links_and_no_pictures() -> None:
+    shown = for_terminal(LINKED)
+
+    assert "A tile in shared\nmemory, two tiles, and\nexercise 2. See [TileLang](https://tilelang.com)." in shown
+    assert "flowchart" not in shown
+    assert "svg" not in shown
+    assert "the picture [x](../../docs/glossary.md#y)" in shown
+    assert "\n\n\n" not in shown
+    assert glossary_words(LINKED) == ("tile", "shared-memory")
+
+
+def test_show_says_once_how_to_look_words_up(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (workspace / "01_vector_add" / "lesson.md").write_text(LINKED)
+    shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b\]8;[^\x1b]*\x1b\\", "", run_on_terminal("show", "1", cwd=workspace))
+    assert "glossary.md#tile" not in shown
+    assert " ".join(shown.split()).count("tlpuzzles glossary WORD explains the words: tile, shared memory.") == 1
+    assert run(capsys, "show", "1").out == LINKED
+
+
+def test_glossary_lists_its_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = run(capsys, "glossary").out.splitlines()
+    assert {"tile", "shared memory", "L2 cache", "TMA", "FLOP/s", "warp"} <= set(words)
+    shown = run_on_terminal("glossary", cwd=tmp_path, columns=60)
+    assert all(word in shown for word in words)
+    assert "tlpuzzles glossary WORD" in shown
+
+
+def test_glossary_explains_a_word(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = run(capsys, "glossary", "shared", "memory")
+    assert shown.status == 0
+    assert shown.out.startswith("Shared memory\n")
+    assert "227" in shown.out
+    assert "](" not in shown.out
+    assert "See also: multiprocessor, block" in shown.out
+
+
+def test_glossary_of_an_unknown_word_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    ran = run(capsys, "glossary", "fragmint")
+    assert (ran.status, ran.out) == (2, "")
+    assert "Did you mean: fragment?" in ran.err
+
+
+def test_cheatsheet_is_plain_in_a_pipe_and_one_screen_on_a_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    piped = run(capsys, "cheatsheet").out
+    assert "```" not in piped
+    assert "T.gemm(A, B, C, transpose_A=False" in piped
+    coloured = run_on_terminal("cheatsheet", cwd=tmp_path, columns=80)
+    assert "\x1b[" in coloured
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", coloured)
+    assert [line.rstrip() for line in plain.splitlines()] == [line.rstrip() for line in piped.splitlines()]
+    assert max(map(len, plain.splitlines())) <= 80

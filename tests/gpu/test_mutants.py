@@ -1,0 +1,50 @@
+"""The verdicts on wrong kernels, on a GPU: what fails on the CPU fails here too, for the same reason or a told one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.mutants.mutant import Wrong, right, wrong
+from tlpuzzles.course import catalog
+from tlpuzzles.verdict.model import Kind, Result, Verdict
+
+ALONE = (Kind.CORRECTNESS, Kind.FUNCTION, Kind.OUTPUT)
+
+WRONG = [
+    pytest.param(exercise.slug, mutant, id=f"{exercise.slug}-{mutant.id}")
+    for exercise in catalog.exercises()
+    for mutant in wrong(exercise.slug)
+]
+RIGHT = [
+    pytest.param(exercise.slug, path, id=f"{exercise.slug}-{path.stem}")
+    for exercise in catalog.exercises()
+    for path in right(exercise.slug)
+]
+
+OTHERWISE: dict[str, tuple[Verdict, Kind | None, str]] = {}
+"""By exercise and mutant: how it ends on a GPU, at which kind of check, and why not as on the CPU."""
+
+
+@pytest.mark.parametrize(("slug", "mutant"), WRONG)
+def test_a_wrong_kernel_fails_here_too(slug: str, mutant: Wrong, grade: Callable[..., Result]) -> None:
+    result = grade(slug, mutant.source(slug), only=_alone(slug, mutant), trace_seconds=60.0)
+    failed = {check.kind for check in result.checks if check.verdict is Verdict.FAILED}
+    verdict, kind, _ = OTHERWISE.get(f"{slug}-{mutant.id}", (Verdict.FAILED, mutant.kind, ""))
+
+    told = [f"{check.kind.value} {check.id}: {check.verdict.value} {check.message}" for check in result.checks]
+    assert result.verdict is verdict, told
+    assert kind is None or kind in failed, told
+
+
+@pytest.mark.parametrize(("slug", "path"), RIGHT)
+def test_a_right_kernel_passes_here_too(slug: str, path: object, grade: Callable[..., Result]) -> None:
+    result = grade(slug, path.read_text("utf-8"), trace_seconds=60.0)  # type: ignore[attr-defined]
+
+    assert result.verdict is Verdict.PASSED, [c for c in result.checks if c.verdict is not Verdict.PASSED]
+
+
+def _alone(slug: str, mutant: Wrong) -> str | None:
+    """The check that must fail, where it can be made without the others."""
+    return mutant.check if mutant.kind in ALONE else None
