@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import resource
 from pathlib import Path
 
@@ -32,6 +33,15 @@ def test_makes_a_workspace(empty: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert "tlpuzzles show 1" in ran.out
     assert "tlpuzzles grade 1" in ran.out
     assert not list(workspace.root.rglob("__pycache__"))
+
+
+def test_links_of_a_copied_lesson_lead_to_the_copied_pages(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "init", "mine")
+    for exercise in catalog.exercises():
+        lesson = empty / "mine" / exercise.folder / "lesson.md"
+        links = re.findall(r"\]\((\.\./[^)#]+)", lesson.read_text("utf-8"))
+        assert any(link.endswith(".svg") for link in links)
+        assert [link for link in links if not (lesson.parent / link).is_file()] == []
 
 
 def test_never_replaces_a_file_and_says_which_it_kept(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -29,12 +29,13 @@ the picture [x](../../docs/glossary.md#y)
 """
 
 
-def test_a_lesson_for_a_terminal_has_words_for_links_and_no_pictures() -> None:
+def test_a_lesson_for_a_terminal_has_words_for_links_and_tells_of_pictures() -> None:
     shown = for_terminal(LINKED)
 
     assert "A tile in shared\nmemory, two tiles, and\nexercise 2. See [TileLang](https://tilelang.com)." in shown
     assert "flowchart" not in shown
-    assert "svg" not in shown
+    assert "![" not in shown
+    assert "*Picture (docs/pictures/1-vector-add.svg in your workspace): Blocks over a vector*" in shown
     assert "the picture [x](../../docs/glossary.md#y)" in shown
     assert "\n\n\n" not in shown
     assert glossary_words(LINKED) == ("tile", "shared-memory")

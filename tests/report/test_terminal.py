@@ -81,6 +81,46 @@ def test_what_was_measured_is_told_and_is_no_warning() -> None:
     assert "0.215 ms, 640 TFLOP/s" in text
 
 
+def test_a_case_that_passed_alone_is_not_the_exercise() -> None:
+    text = report(samples.passed().model_copy(update={"only": "ragged"}))
+
+    assert "[PASSED ALONE]" in text
+    assert "next exercise" not in text
+    assert re.search(r"tlpuzzles grade 6 +grades all of it", text)
+
+
+def test_what_was_left_out_is_counted() -> None:
+    asked = samples.check("a", "what was asked for", Kind.FUNCTION)
+    others = [
+        samples.check(f"b{n}", f"something else {n}", Kind.FUNCTION, Verdict.SKIPPED, "only a was asked for")
+        for n in range(5)
+    ]
+    text = report(samples.result([asked, *others], Verdict.PASSED))
+
+    assert "5 others: only a was asked for" in text
+    assert "something else" not in text
+
+
+def test_functions_come_first_where_kernels_are_made_of_what_they_propose() -> None:
+    checks = [
+        samples.check("build", "builds", Kind.BUILD, Verdict.FAILED, "Too large."),
+        samples.check("fits", "candidates fit", Kind.FUNCTION, Verdict.FAILED, "This one does not fit."),
+    ]
+    tuning = samples.check("tuned", "finds the fastest", Kind.TUNING, Verdict.SKIPPED, "needs a GPU")
+
+    assert "── ✗ builds" in report(samples.result(checks, Verdict.FAILED))
+    assert "── ✗ candidates fit" in report(samples.result([*checks, tuning], Verdict.FAILED))
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_a_long_title_is_wrapped(width: int) -> None:
+    long = samples.check("x", "something that " + "goes on and on " * 8 + "to its end", Kind.FUNCTION)
+    text = report(samples.result([long, samples.check("y", "short", Kind.FUNCTION)], Verdict.PASSED), width=width)
+
+    assert max(map(len, text.splitlines())) <= width
+    assert "to its end" in " ".join(text.split())
+
+
 def test_a_function_is_graded_again_alone() -> None:
     detail = Detail(case="smem-bytes", seed=5)
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 import re
 
 _FENCE = re.compile(r"^```.*?^```[^\n]*$", re.MULTILINE | re.DOTALL)
-_IMAGE = re.compile(r"^!\[[^\]]*\]\([^)]*\)[ \t]*$", re.MULTILINE)
+_IMAGE = re.compile(r"^!\[([^\]]*)\]\(([^)]*)\)[ \t]*$", re.MULTILINE)
 _GLOSSARY = re.compile(r"\]\((?:[\w./-]*glossary\.md)?#([\w-]+)\)")
 _PAGE = re.compile(r"(?<!!)\[([^\]]+)\]\((?:[\w./-]+\.md)?(?:#[\w-]+)?\)")
 _BLANK_LINES = re.compile(r"\n{3,}")
 
 
 def for_terminal(text: str) -> str:
-    """Leaves pictures and Mermaid diagrams out, and makes plain words of links to other pages of the course.
-
-    Each picture of a lesson has one of text beside it, which stays.
-    """
+    """Tells what pictures show, leaves Mermaid diagrams out, and makes words of links to other pages of the course."""
     parts: list[str] = []
     end = 0
     for fence in _FENCE.finditer(text):
@@ -33,4 +30,9 @@ def glossary_words(text: str) -> tuple[str, ...]:
 
 
 def _plain(prose: str) -> str:
-    return _PAGE.sub(r"\1", _IMAGE.sub("", prose))
+    return _PAGE.sub(r"\1", _IMAGE.sub(_told, prose))
+
+
+def _told(picture: re.Match[str]) -> str:
+    file = picture[2].rpartition("/")[2]
+    return f"*Picture (docs/pictures/{file} in your workspace): {picture[1]}*"

@@ -85,8 +85,8 @@ class Asking:
         )
 
     def _wants_schedules(self) -> bool:
-        proposed = self.exercise.proposed
-        return proposed is not None and self.options.only in (None, proposed.case)
+        proposed, only = self.exercise.proposed, self.options.only
+        return proposed is not None and (only is None or only.startswith(proposed.case))
 
     def _tune(self, proposed: Proposed) -> None:
         reason = self._left_out(*TUNING_CHECKS[proposed.chosen_by])
@@ -115,7 +115,7 @@ class Asking:
         self.output += output
 
     def _left_out(self, *ids: str) -> str | None:
-        if not self.device.is_cuda:
-            return "needs a GPU"
         only = self.options.only
-        return None if only is None or only in ids else f"only {only} was asked for"
+        if only is not None and only not in ids:
+            return f"only {only} was asked for"
+        return None if self.device.is_cuda else "needs a GPU"

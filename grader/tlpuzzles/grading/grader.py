@@ -100,6 +100,7 @@ class _Grading:
             points=nothing(timed=timed) if self.not_started else earned,
             device=self.grader.device.shown,
             checks=tuple(self.checks),
+            only=self.options.only,
             output=self.output,
             environment=environment(),
             seconds=round(time.monotonic() - self._begin, 2),
@@ -281,7 +282,7 @@ class _Grading:
             self.grader.warm,
             lambda text: self.grader.progress(Step.RUNNING, text),
         )
-        self.output += "".join(run.printed for run in ran.values())
+        self.output += _printed({launch.case.title: ran[launch.case.id].printed for launch in launches})
         self.grader.progress(Step.JUDGING, "")
         self.checks.extend(
             judging.judge(
@@ -302,3 +303,11 @@ class _Grading:
             check.verdict in (Verdict.FAILED, Verdict.ERROR) and check.kind is not Kind.PORTABILITY
             for check in self.checks
         )
+
+
+def _printed(by_case: Mapping[str, str]) -> str:
+    """What kernels printed, with the case where several did."""
+    said = {title: text for title, text in by_case.items() if text.strip()}
+    if len(said) < 2:
+        return "".join(said.values())
+    return "".join(f"[{title}]\n{text}" for title, text in said.items())

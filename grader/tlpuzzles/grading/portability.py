@@ -80,6 +80,8 @@ class Compilers:
 
     def _check(self, architecture: Architecture, problem: Problem | None, *, graded: bool) -> Check:
         id_, title = f"portability-{architecture.name}", f"{architecture.gpus} ({architecture.name})"
+        if len(self.architectures) == 1:
+            title += ", for which the schedules were listed"
         if problem is None:
             check = checks.passed(Kind.PORTABILITY, id_, title)
         else:

@@ -76,17 +76,28 @@ class Page:
                 yield Text()
 
     def flow(self, items: Iterable[Text], *, lead: str | Text, separator: Text) -> None:
-        """Items one behind the other, broken into lines between items only; `lead` as in a paragraph."""
+        """Items one behind the other, broken into lines between items; one that is too long for a line is wrapped.
+
+        `lead` as in a paragraph.
+        """
         row = Text(lead) if isinstance(lead, str) else lead
         indent = row.cell_len
         is_empty = True
         for item in items:
+            if indent + item.cell_len > self.width:
+                if not is_empty:
+                    self.line(row)
+                    row = Text(" " * indent)
+                self.paragraph(item, lead=row)
+                row, is_empty = Text(" " * indent), True
+                continue
             if not is_empty and row.cell_len + separator.cell_len + item.cell_len > self.width:
                 self.line(row)
                 row, is_empty = Text(" " * indent), True
             row = Text.assemble(row, "" if is_empty else separator, item)
             is_empty = False
-        self.line(row)
+        if not is_empty:
+            self.line(row)
 
     def pairs(self, rows: Sequence[tuple[str, Text]], *, indent: int) -> None:
         """Names and values in two columns, values wrapped."""

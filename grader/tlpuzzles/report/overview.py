@@ -38,7 +38,12 @@ MANY = 3
 
 def in_order(checks: Iterable[Check]) -> list[Check]:
     """The checks in the order of the report."""
+    checks = list(checks)
     order = list(GROUPS)
+    if any(check.kind is Kind.TUNING for check in checks):
+        # The kernels are made of what a function proposes: where it is wrong, that explains the rest.
+        order.remove(Kind.FUNCTION)
+        order.insert(0, Kind.FUNCTION)
     return sorted(checks, key=lambda check: order.index(check.kind))
 
 
@@ -198,7 +203,12 @@ class _Group:
 
     def _not_run(self, message: str, checks: Sequence[Check]) -> None:
         lead = self._lead()
-        if len(self.skipped) < len(self.checks):
+        if len(checks) >= MANY and len(self.skipped) < len(self.checks):
+            sign = self.marks.by_verdict["skipped"]
+            self.page.paragraph(
+                f"{len(checks)} others: {self.marks.clean(message)}", lead=lead + Text(f"{sign} "), style="dim"
+            )
+        elif len(self.skipped) < len(self.checks):
             # Some of the group ran, so it must be said which did not.
             sign = self.marks.by_verdict["skipped"]
             titles = f" {self.marks.separator} ".join(title.plain for title in self._titles(checks))

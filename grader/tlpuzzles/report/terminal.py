@@ -29,6 +29,8 @@ AGAIN = (Kind.CORRECTNESS, Kind.ORDER, Kind.FUNCTION, Kind.OUTPUT)
 """Kinds whose failed check can be made again alone."""
 
 OUTPUT_LINES = 12
+OUTPUT_ROWS = 2
+"""Rows that one line of it may take, about."""
 BAR = 20
 """Columns of the bar of points."""
 
@@ -87,6 +89,8 @@ class _Report:
     def _head(self) -> None:
         result, page, marks = self.result, self.page, self.marks
         badge = BADGES[result.verdict]
+        if result.only is not None and result.verdict is Verdict.PASSED:
+            badge = "PASSED ALONE"
         coloured = page.console.is_terminal and not page.console.no_color
         badge = f" {badge} " if coloured else f"[{badge}]"
         page.blank()
@@ -111,7 +115,9 @@ class _Report:
         page.blank()
         page.line(("  Your file printed", "bold"))
         for line in lines[:OUTPUT_LINES]:
-            page.cut((f"  {marks.gutter} ", "cyan"), line)
+            if len(line) > OUTPUT_ROWS * page.width:
+                line = line[: OUTPUT_ROWS * page.width] + marks.ellipsis
+            page.paragraph(line, lead=Text.assemble((f"  {marks.gutter} ", "cyan")))
         if len(lines) > OUTPUT_LINES:
             more = f"{marks.ellipsis} {len(lines) - OUTPUT_LINES} more lines; --json has them all"
             page.line((f"  {marks.gutter} ", "cyan"), (more, "dim"))
@@ -167,6 +173,8 @@ class _Report:
         """What to do next: commands, and what they are good for."""
         number, verdict = self.result.exercise.number, self.result.verdict
         detail = self.subject.detail if self.subject and self.subject.detail else Detail()
+        if verdict is Verdict.PASSED and self.result.only is not None:
+            return [(self._again(Detail()), "grades all of it")]
         if verdict is Verdict.PASSED:
             if self.following is None:
                 return []

@@ -183,6 +183,8 @@ class Result(_Model):
     points: Points
     device: Device
     checks: tuple[Check, ...]
+    only: str | None = None
+    """The one check that was asked for; null if all were."""
     speed: tuple[Speed, ...] | None = None
     output: str = ""
     """What the learner's file and kernel printed, capped."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.errors import UsageError
+from tlpuzzles.workspace.documents import pages, pages_folder
 from tlpuzzles.workspace.folders import shipped
 from tlpuzzles.workspace.marker import MARKER
 
@@ -36,13 +37,21 @@ def copy_exercises(exercises: tuple[Exercise, ...], target: Path) -> Copied:
         for source in sorted((folders.root / exercise.folder).rglob("*")):
             if source.is_file() and not _is_litter(source):
                 sources[source.relative_to(folders.root)] = source
+    for page in pages():
+        sources[Path("docs") / page.relative_to(pages_folder())] = page
     _make_folder(target)
     for relative, source in sources.items():
-        if _write_new(target / relative, source.read_bytes()):
+        if _write_new(target / relative, _as_copied(source)):
             copied.written.append(relative)
         else:
             copied.kept.append(relative)
     return copied
+
+
+def _as_copied(source: Path) -> bytes:
+    """A file's content, with links that lead to the course's pages from where the copy lies."""
+    content = source.read_bytes()
+    return content.replace(b"](../../docs/", b"](../docs/") if source.suffix == ".md" else content
 
 
 def _is_litter(path: Path) -> bool:
