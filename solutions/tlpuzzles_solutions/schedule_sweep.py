@@ -88,7 +88,8 @@ def candidates(M: int, N: int, K: int, smem_limit: int) -> list[dict]:
 
     Every dict has exactly the six keys of the example above; use_swizzle is a bool, the rest are int. None may ask for
     more shared memory than smem_limit, and none may be one that TileLang refuses to compile for that GPU. Not all may
-    have the same tile (block_M, block_N, block_K), nor the same num_stages, threads or use_swizzle.
+    have the same tile (block_M, block_N, block_K), nor the same num_stages, threads or use_swizzle. For a problem of
+    4096 x 4096 and more, one has a tile of at least 128 x 128, or of as many elements.
     """
     # TODO 2: combine tiles, stages, threads and swizzle, and leave out what does not fit.
     # --- answer

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
@@ -38,8 +37,7 @@ def traced(warm: Warm, learner: Path) -> Tracing:
     def run(text: str, *, arch: str = "cpu", seconds: float = 20.0) -> Traced:
         file = learner / "vector_add.py"
         file.write_text(dedent(text), encoding="utf-8")
-        folder = Path(tempfile.mkdtemp(dir=learner)) / "traced"
-        return trace(warm, submission.read(file), "make_vector_add", arch, [VECTOR_ADD], seconds, folder)
+        return trace(warm, submission.read(file), "make_vector_add", arch, [VECTOR_ADD], seconds, learner)
 
     return run
 

@@ -108,6 +108,14 @@ IN_KERNELS: tuple[Broken, ...] = (
     element("whole-numbers-only", "A[i] // 2"),
     element("whole-numbers-only", "A[i] << 2"),
     element("index-divided", "A[i / 2]"),
+    line("python-max-of-a-tile", "top = max(x)"),
+    body(
+        "tile-in-expression",
+        "x = T.alloc_fragment((64, 64), 'float32')\nbias = T.alloc_fragment((64,), 'float32')\n"
+        "for i, j in T.Parallel(64, 64):\n    x[i, j] = x[i, j] + bias  # here",
+    ),
+    element("tile-in-expression", "bx * A[i] + B"),
+    body("new-axis", "x = T.alloc_fragment((64,), 'float32')\ny = A[0] + x[None, :]  # here"),
     # names and arguments
     element("no-maximum", "T.maximum(A[i], 0.0)"),
     line("no-sum", "T.sum(x, C)"),
@@ -117,6 +125,13 @@ IN_KERNELS: tuple[Broken, ...] = (
     line("no-zeros", "y = T.zeros((64,), 'float32')"),
     element("no-lower-and", "T.if_then_else(T.and_(A[i] > 0, B[i] > 0), 1.0, 0.0)"),
     line("no-syncthreads", "T.syncthreads()"),
+    body("no-power-of-2", "C[0] = 0.0", grid="T.next_power_of_2(N), threads=128"),
+    line("no-inf", "T.fill(x, -T.inf)"),
+    element("no-pi", "T.pi * A[i]"),
+    body(
+        "index-not-named",
+        "x = T.alloc_fragment((64, 64), 'float32')\nfor i in T.Parallel(64, 64):\n    x[i, j] = 0.0  # here",
+    ),
     line("no-arange", "y = T.arange(64)"),
     product("no-policy", "left, right, total)", "left, right, total, policy=T.FullRow)  # here"),
     product("unknown-policy", "left, right, total)", "left, right, total, policy=T.GemmWarpPolicy.Fullrow)  # here"),
@@ -149,6 +164,7 @@ IN_KERNELS: tuple[Broken, ...] = (
     # tiles
     line("copy-shapes", "T.copy(x, C)"),
     product("copy-shapes", "T.copy(total, C[by * 64, bx * 64])", "T.copy(total, C)  # here"),
+    line("copy-axes", "T.copy(A[bx * 64], x)"),
     line("copy-no-tile", "T.copy(0, x)"),
     line("copy-no-extent", "T.copy(torch.zeros(64), C[bx * 64])"),
     line("slice-step", "T.copy(A[0:64:2], x)"),

@@ -18,7 +18,13 @@ from tlpuzzles.catalogue.reading import READING
 TABLES = {"raised": RAISED, "reading": READING, "lowering": LOWERING, "nvcc": NVCC, "launching": LAUNCHING}
 ENTRIES = [pytest.param(table, known, id=known.id) for table, all_ in TABLES.items() for known in all_]
 
-COMMON = {"raised": {"near"}, "reading": set(), "lowering": {"gpu"}, "nvcc": {"gpu"}, "launching": {"gpu"}}
+COMMON = {
+    "raised": {"near", "whole", "example"},
+    "reading": set(),
+    "lowering": {"gpu", "left", "right", "wide", "narrow_type"},
+    "nvcc": {"gpu"},
+    "launching": {"gpu"},
+}
 """Words that every entry of a table may use."""
 
 JARGON = re.compile(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -20,6 +21,7 @@ from tlpuzzles.course.recorded import Recording, copy_kernel, recordings
 from tlpuzzles_solutions import introspection as solution
 
 SEEDS = range(5)
+_CALLED = re.compile(r"\b\w+(?=[<(])")
 N = 640
 
 each_recording = pytest.mark.parametrize("recording", recordings(), ids=lambda recording: recording.id)
@@ -67,6 +69,43 @@ def test_recordings_are_small() -> None:
     sizes = [len(item.read_bytes()) for item in files("tlpuzzles.course.recorded").iterdir() if item.is_file()]
 
     assert sum(sizes) < 200_000
+
+
+def test_recipe_of_the_lesson_finds_what_the_lesson_says(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A source for every GPU, on a machine without one."""
+    import sys
+
+    from tlpuzzles.workspace.folders import shipped
+
+    folder = shipped(EXERCISE).lesson(EXERCISE).parent
+    lesson = (folder / "lesson.md").read_text("utf-8")
+    (recipe,) = (block for block in re.findall(r"^```python\n(.*?)^```$", lesson, re.M | re.S) if "lower(" in block)
+    said = re.search(r"it finds this for an A100, as above: (.*?)\. Try", lesson, re.DOTALL)
+    assert said is not None
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setitem(sys.modules, "introspection", solution)
+    exec(compile(recipe, "look.py", "exec"), {})
+
+    expected = {key: int(count) for key, count in re.findall(r"([\w.]+) (\d+)", said[1])}
+    printed_ = capsys.readouterr().out
+    assert str(expected) == printed_.splitlines()[-1]
+    assert set(expected) == set(landmarks.KEYS)
+
+
+def test_excerpts_of_the_lesson_are_from_real_sources() -> None:
+    """What TileLang 0.1.15 writes, by name: the lines that the lesson shows without what is cut from them."""
+    from tlpuzzles.workspace.folders import shipped
+
+    lesson = shipped(EXERCISE).lesson(EXERCISE).read_text("utf-8")
+    excerpt = lesson.partition("This is how they look")[2].partition("**Shared memory**")[0]
+    names = {name for name in _CALLED.findall(excerpt) if name != "main_kernel"}
+    sources = "".join(recording.device_source for recording in recordings())
+
+    assert len(names) >= 12
+    assert [name for name in names if name not in sources] == []
 
 
 @pytest.mark.slow
@@ -164,6 +203,55 @@ def test_miscount_is_named_whatever_is_drawn(key: str, miscount: landmarks.Misco
         assert fault.mistake == miscount.id, (seed, fault)
 
 
+@pytest.mark.parametrize("key", landmarks.PLACES)
+def test_places_that_are_shown_are_those_that_are_counted(key: str) -> None:
+    for recording in recordings():
+        assert len(re.findall(landmarks.PLACES[key], recording.device_source)) == recording.landmarks[key]
+
+
+def _fault(key: str, count: Any) -> Fault:
+    """What is said if a landmark is counted so, and all others right. `count`: from the source."""
+    (check,) = (check for check in landmarks.CHECKS if f'"{key}"' in _fault_about(check, key))
+    calls = check.calls(random.Random(2))
+    right = [answer.value for answer in _answers(calls)]
+    answers = [Answer({**r, key: count(str(c.arguments["source"]))}) for r, c in zip(right, calls, strict=True)]
+    fault = check.judge(calls, answers)
+    assert fault is not None
+    return fault
+
+
+@pytest.mark.parametrize(
+    ("key", "counted", "says"),
+    [
+        ("mma", "mma", "Not a product of a warp: line 8, `#include <tl_templates/cuda/instruction/wgmma.h>`."),
+        ("cp.async", "cp_async", "`tl::cp_async_commit();`."),
+        ("tma", "tma_load", "Missed: line 90, `tl::tma_store(C_desc, "),
+        ("barriers", "__syncthreads", "`mbarrier[2].wait(((k & 1) ^ 1));`."),
+    ],
+)
+def test_a_line_that_is_counted_or_missed_is_shown(key: str, counted: str, says: str) -> None:
+    assert says in _fault(key, lambda source: source.count(counted)).message
+
+
+def test_the_line_that_is_shown_has_the_number_it_is_said_to_have() -> None:
+    message = _fault("barriers", lambda source: source.count("__syncthreads")).message
+    said = re.search(r"line (\d+), `([^`]+)`", message)
+    assert said is not None
+    lines = [recording.device_source.splitlines() for recording in recordings() if recording.title in message]
+    assert any(one[int(said[1]) - 1].strip() == said[2] for one in lines if len(one) >= int(said[1]))
+
+
+def test_nothing_counted_is_shown_the_first_place() -> None:
+    assert "The first is line " in _fault("barriers", lambda source: 0).message
+
+
+def test_a_text_is_no_number() -> None:
+    fault = _fault("launch_bounds", lambda source: "256")
+
+    assert "A number is wanted, not a text" in fault.message
+    assert fault.mistake == "text-for-number"
+
+
 def _fault_about(check: FunctionCheck, key: str) -> str:
     calls = check.calls(random.Random(0))
     fault = check.judge(calls, [Answer({**answer.value, key: -1}) for answer in _answers(calls)])
@@ -253,6 +341,7 @@ def test_one_line_from_anywhere_is_right(place: tuple[int, int]) -> None:
         ([_line(2 * float(A[1]))], "prints-another-element"),
         ([_line(2 * float(A[128]), 1)], "prints-another-element"),
         ([_line(4 * float(A[0]))], "doubled-twice"),
+        ([_line(float(A[0]) ** 2)], "squared"),
         ([_line(None)], "message-alone"),
         ([_line(FIRST, message="expr<A_local[0]>")], "no-message"),
         ([_line(FIRST, message="")], "no-message"),

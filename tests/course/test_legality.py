@@ -76,6 +76,29 @@ def test_a_reason_says_what_and_how_much() -> None:
     assert "99 KiB" in said
 
 
+@pytest.mark.parametrize(
+    ("values", "gpu", "says"),
+    [
+        # One rule for an H100, in whatever way a tile breaks it: 64 rows and 16 columns for each warp group.
+        ((96, 64, 32, 2, 128), H100, "each warp group of four needs a multiple of 64 rows and of 16 columns"),
+        (
+            (64, 24, 32, 2, 128),
+            H100,
+            "a warp group gets 24 of the 24 columns: on H100 and H200 that must be a multiple of 16",
+        ),
+        ((16, 16, 32, 2, 128), H100, "each warp needs a multiple of 16 rows and of 8 columns"),
+        ((16, 16, 32, 2, 128), A100, "each warp needs a multiple of 16 rows and of 8 columns"),
+        ((128, 128, 32, 2, 1024), H100, "only copy; a block can have 1024 at most"),
+        ((256, 256, 32, 0, 2048), T4, "2048 threads: a block can have 1024 at most"),
+    ],
+)
+def test_a_reason_gives_the_rule_of_that_gpu(values: tuple[int, ...], gpu: Architecture, says: str) -> None:
+    said = why_refused(schedule(*values), gpu)
+
+    assert said is not None
+    assert says in said
+
+
 def test_bytes_are_those_of_both_tiles_in_every_stage() -> None:
     assert smem_bytes(128, 128, 32, 3) == 3 * (128 * 32 + 32 * 128) * 2
     assert smem_bytes(128, 256, 64, 4) == 192 << 10

@@ -138,6 +138,16 @@ def test_signatures_of_the_lesson_are_those_of_tilelang(slug: str) -> None:
 
 
 @each_exercise
+def test_code_in_a_table_is_not_cut_in_a_terminal(slug: str) -> None:
+    """A table of two columns leaves each of them half of 80, and what has no space in it cannot go on in a new line."""
+    cells = re.findall(r"^\| (`.*?`.*?) \|", _section(slug, "The functions you need"), re.MULTILINE)
+    words = [word for cell in cells for code in spans(cell) for word in code.split()]
+
+    assert words
+    assert [word for word in words if len(word) > 37] == []
+
+
+@each_exercise
 def test_example_of_the_lesson_works(slug: str) -> None:
     (example,) = _blocks(_section(slug, "A small example"), "python")
     if "@tilelang.jit" not in example:

@@ -19,7 +19,7 @@ from tlpuzzles.border import playing
 from tlpuzzles.border.caller import plain
 from tlpuzzles.course import sweeps
 from tlpuzzles.course.functions import Answer, Call, Fault, FunctionCheck, Measure, named, same
-from tlpuzzles.course.legality import smem_bytes
+from tlpuzzles.course.legality import smem_bytes, why_refused
 from tlpuzzles.course.schedule_sweep import EXERCISE
 from tlpuzzles.device.limits import ARCHITECTURES, T4
 from tlpuzzles.verdict.model import Kind
@@ -146,6 +146,24 @@ def test_candidates_are_asked_for_on_every_gpu_and_for_large_and_small_problems(
         assert max(map(min, sizes)) >= 2048
 
 
+def test_a_large_tile_is_asked_for_where_the_problem_is_large_and_nowhere_else(solution: ModuleType) -> None:
+    check = CHECKS["candidates-large"]
+    for seed in SEEDS:
+        calls = check.calls(random.Random(seed))
+        assert {call.arch for call in calls} == {gpu.name for gpu in ARCHITECTURES}
+        assert min(call.arguments[side] for call in calls for side in "MNK") >= 4096
+    large = {"block_M": 128, "block_N": 128, "block_K": 32, "num_stages": 2, "threads": 128, "use_swizzle": True}
+    small = {**large, "block_M": 64}
+    # It fits on every GPU, so that nobody is asked for what cannot run.
+    assert all(why_refused(large, gpu) is None for gpu in ARCHITECTURES)
+    for one in (large, {**small, "block_N": 256}):
+        assert check.judge(calls, [Answer([small, one])] * len(calls)) is None
+    fault = check.judge(calls, [*[Answer([small, large])] * 3, Answer([small, {**large, "block_N": 64}])])
+    assert fault is not None
+    assert "64 x 128" in fault.message
+    assert fault.mistake == "small-tiles-only"
+
+
 def test_every_sweep_has_a_right_answer_that_no_place_in_the_list_gives() -> None:
     for seed in SEEDS:
         calls = CHECKS["sweep-best"].calls(random.Random(seed))
@@ -201,7 +219,7 @@ def test_a_schedule_that_was_never_measured_is_missed() -> None:
 @pytest.mark.parametrize("value", [None, 7, [], ["x"], [[128, 128, 32, 3, 128, True]], [{"block_M": 128}], [{}]])
 def test_what_is_no_list_of_schedules_fails_every_check_and_is_not_read(value: object) -> None:
     assert PROPOSED is not None
-    for id_ in ("candidates-form", "candidates-fit", "candidates-compile", "candidates-differ"):
+    for id_ in (id_ for id_ in CHECKS if id_.startswith("candidates-")):
         calls = CHECKS[id_].calls(random.Random(1))
         assert CHECKS[id_].judge(calls, [Answer(value)] * len(calls)) is not None
     assert PROPOSED.read(Answer(value)) == []

@@ -27,7 +27,7 @@ def make(warm: Warm, learner: Path) -> Make:
     def make(text: str, seconds: float = 15.0, **calls: Call) -> Called:
         file = learner / "functions.py"
         file.write_text(text, encoding="utf-8")
-        return calling.call(warm, submission.read(file), "cpu", calls, Limits(seconds), learner / "called")
+        return calling.call(warm, submission.read(file), "cpu", calls, Limits(seconds), learner)
 
     return make
 
@@ -69,6 +69,22 @@ def test_what_cannot_be_used_is_told(make: Make, text: str, says: str) -> None:
 
     assert says in called.problems["a"].message
     assert called.answers == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("return n <= limit", "limit is a function: call it, limit()."),
+        ("return limit > n", "limit is a function: call it, limit()."),
+        ("return len([n]) <= limit", "limit is a function: call it, limit()."),
+        ("return n <= [3]", "Calling f raised TypeError: '<=' not supported between instances of 'int' and 'list'"),
+    ],
+)
+def test_a_function_that_is_compared_without_being_called_is_named(make: Make, line: str, says: str) -> None:
+    called = make(f"def limit():\n    return 7\ndef f(n):\n    {line}\n", a=Call("f", {"n": 3}))
+
+    assert called.problems["a"].message == says
+    assert called.problems["a"].line == 4
 
 
 def test_the_line_of_an_error_is_known(make: Make) -> None:
@@ -131,6 +147,29 @@ def test_a_recorded_kernel_gives_its_sources_and_its_time(make: Make) -> None:
     assert called.answers["a"].uses == ("get_kernel_source", "get_host_source", "get_profiler", "do_bench")
 
 
+@pytest.mark.parametrize(
+    ("use", "says"),
+    [
+        ("kernel(1)", "recorded kernel, which cannot be launched here: for its time, ask kernel.get_profiler()"),
+        ("kernel.config", "has no config here. It has get_kernel_source(), get_host_source() and get_profiler()"),
+        ("kernel.show_source()", "has no show_source here"),
+        ("kernel.prim_func", "has no prim_func here"),
+        ("kernel.get_profiler().run_once()", "has no run_once here. It has do_bench()"),
+    ],
+)
+def test_what_a_recorded_kernel_cannot_do_is_told(make: Make, use: str, says: str) -> None:
+    called = make(f"def f(kernel):\n    return {use}\n", a=Call("f", {"kernel": RecordedKernel("", "", 1.0)}))
+
+    assert says in called.problems["a"].message
+    assert called.problems["a"].line == 2
+
+
+def test_a_recorded_kernel_says_no_to_what_it_has_not(make: Make) -> None:
+    text = "def f(kernel): return [hasattr(kernel, 'config'), hasattr(kernel, 'get_profiler')]\n"
+
+    assert make(text, a=Call("f", {"kernel": RecordedKernel("", "", 1.0)})).answers["a"].value == [False, True]
+
+
 TUNED = """
 import tilelang
 import tilelang.language as T
@@ -154,8 +193,25 @@ def test_the_tuning_space_is_what_autotune_would_try(make: Make) -> None:
         TUNED, a=Call("tuned", {"N": 500}, of=Of.TUNING_SPACE), b=Call("plain", {"N": 500}, of=Of.TUNING_SPACE)
     )
 
-    assert called.answers["a"].value == [{"block_N": 64}, {"block_N": 128}]
-    assert "not autotuned" in called.problems["b"].message
+    space = [{"block_N": 64}, {"block_N": 128}]
+    assert called.answers["a"].value == {"autotuned": True, "decorated": True, "configs": space}
+    assert called.answers["b"].value == {"autotuned": False, "decorated": True, "configs": None}
+
+
+@pytest.mark.parametrize(
+    ("text", "parameters"),
+    [
+        (TUNED, ["N", "block_N"]),
+        ("def tuned(N, *, panel=3): ...", ["N", "panel"]),
+        ("def tuned(N, **more): ...", None),
+    ],
+)
+def test_parameters_of_another_function_are_told_beside_an_answer(
+    make: Make, text: str, parameters: list[str] | None
+) -> None:
+    called = make(f"{text}\ndef listed(): return [1, 2]\n", a=Call("listed", beside="tuned"))
+
+    assert called.answers["a"].value == {"value": [1, 2], "parameters": parameters}
 
 
 def test_what_is_printed_is_kept(make: Make) -> None:

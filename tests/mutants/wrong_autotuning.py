@@ -4,6 +4,10 @@ from tests.mutants.mutant import Wrong
 from tlpuzzles.verdict.model import Kind
 
 STAGES = " * 2 * max(num_stages, 1)"
+ONE_STAGE = "(block_M * block_K + block_K * block_N) * 2"
+COUNTED = (
+    "    return max(tiles_of_a_and_b, block_M * block_N * 2)  # C takes the place of A and B when they are done with\n"
+)
 FITS = "if smem_bytes(block_M, block_N, block_K, num_stages) <= smem_limit():"
 APPEND = """                found.append(
                     {
@@ -31,6 +35,17 @@ def _space(id_: str, check: str, mistake: str, *edits: tuple[str, str]) -> Wrong
 
 
 WRONG = (
+    _space("bytes-not-counted", "smem-bytes", "bytes-not-counted", (COUNTED, "    return 0\n")),
+    _space("a-forgotten", "smem-bytes", "a-forgotten", (ONE_STAGE, "block_K * block_N * 2")),
+    _space("b-forgotten", "smem-bytes", "b-forgotten", (ONE_STAGE, "block_M * block_K * 2")),
+    _space(
+        "elements-counted", "smem-bytes", "elements-for-bytes", (ONE_STAGE, "(block_M * block_K + block_K * block_N)")
+    ),
+    _space("one-stage-counted", "smem-bytes", "stages-ignored", (STAGES, " * 2")),
+    _space("c-added", "smem-bytes", "c-added", (COUNTED, "    return tiles_of_a_and_b + block_M * block_N * 2\n")),
+    _space("sums-counted", "smem-large-c", "c-as-float32", ("block_M * block_N * 2)", "block_M * block_N * 4)")),
+    _space("no-stages-no-bytes", "smem-no-stages", "no-stages-no-bytes", (STAGES, " * 2 * num_stages")),
+    _space("c-forgotten", "smem-large-c", "c-forgotten", (COUNTED, "    return tiles_of_a_and_b\n")),
     _space("stages-forgotten", "configs-legal", "stages-forgotten", (STAGES, " * 2")),
     _space("bytes-forgotten", "configs-legal", "bytes-forgotten", (STAGES, " * max(num_stages, 1)")),
     _space(
@@ -65,11 +80,11 @@ WRONG = (
     ),
     _space("key-of-no-parameter", "configs-form", "unknown-key", ('"block_M": block_M', '"block_X": block_M')),
     _space("key-missing", "configs-form", "missing-key", ('                        "threads": threads,\n', "")),
-    Wrong(
+    _space(
         "key-too-many",
-        (('"threads": threads,', '"threads": threads, "swizzle": True,'),),
-        Kind.FUNCTION,
-        "tuning-space",
+        "configs-form",
+        "no-parameter",
+        ('"threads": threads,', '"threads": threads, "use_swizzle": True,'),
     ),
     _space(
         "sums-as-a-tunable",
@@ -108,7 +123,7 @@ WRONG = (
         "another-space",
         (AUTOTUNE, AUTOTUNE.replace("configs=configs", "configs=lambda M, N, K: configs(M, N, K)[:4]")),
     ),
-    Wrong("not-autotuned", ((AUTOTUNE, ""),), Kind.FUNCTION, "tuning-space"),
+    _space("not-autotuned", "tuning-space", "not-autotuned", (AUTOTUNE, "")),
     Wrong("jit-over-autotune", ((AUTOTUNE + "# --- end\n" + JIT, JIT + AUTOTUNE + "# --- end\n"),), Kind.BUILD),
     Wrong("sums-in-float16", (('accum_dtype: str = "float"', 'accum_dtype: str = "float16"'),), Kind.REQUIREMENT),
     Wrong("ragged-trip-missing", ((TRIPS, "T.Pipelined(max(1, K // block_K)"),), Kind.CORRECTNESS),

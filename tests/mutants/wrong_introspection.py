@@ -81,6 +81,7 @@ WRONG = (
         "landmarks-threads",
         "launch-bounds-counted",
     ),
+    _function("launch-bounds-as-text", BOUNDS, BOUNDS[4:-1], "landmarks-threads", "text-for-number"),
     _function("dynamic-memory-always", DYNAMIC, "if True:", "shared-none", "thread-extent", ("shared-dynamic",)),
     _function(
         "any-shared-is-dynamic",

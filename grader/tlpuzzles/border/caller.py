@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
+import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from tlpuzzles.border import playing, stand_ins
+from tlpuzzles.border import playing, pointing, stand_ins
 from tlpuzzles.border.learners_file import NotAKernel, a, describe, find, load, parameters
 
 Emit = Callable[[dict[str, Any]], None]
+
+_COMPARED = re.compile(r"'[<>]=?' not supported between instances of (?:'function' and|'.*' and 'function')")
+_NAME_ALONE = re.compile(r"(?<![\w.])([A-Za-z_]\w*)\b(?!\s*[(.])")
 
 MAX_ITEMS = 100_000
 """Values in one answer."""
@@ -28,7 +33,7 @@ class NotPlain(Exception):
 
 def call(job: Mapping[str, Any], emit: Emit) -> None:
     """Job: {"job": a JSON file} with path, text (a file), arch, calls: a list of {"id", "function", "arguments",
-    "positional", "of", "arch"}, and real: whether the GPU is really there.
+    "positional", "of", "beside", "arch"}, and real: whether the GPU is really there.
 
     Emits "loaded", then for each call "calling" and "answer" or "error"; an error before that has no id."""
     job = json.loads(Path(job["job"]).read_text(encoding="utf-8"))
@@ -44,14 +49,32 @@ def call(job: Mapping[str, Any], emit: Emit) -> None:
         emit({"kind": "calling", "id": item["id"]})
         uses: list[Any] = []
         try:
-            function = find(file.on(item.get("arch") or job["arch"]), item["function"])
+            module = file.on(item.get("arch") or job["arch"])
+            function = find(module, item["function"])
             arguments = {name: playing.build(value, uses) for name, value in item["arguments"].items()}
             value = _space(function, arguments) if item["of"] == "tuning space" else _value(function, item, arguments)
+            if item.get("beside"):
+                value = {"value": value, "parameters": _names(find(module, item["beside"]))}
             answer = {"value": plain(value, item["function"]), "uses": plain(uses, "measure")}
         except BaseException as error:  # noqa: BLE001 - as above
-            emit({"kind": "error", "id": item["id"], **describe(error, path, "function")})
+            emit({"kind": "error", "id": item["id"], **describe(_uncalled(error, path), path, "function")})
         else:
             emit({"kind": "answer", "id": item["id"], **answer})
+
+
+def _uncalled(error: BaseException, path: str) -> BaseException:
+    """The same error, in plain words if a function was compared in place of what it returns: `x <= smem_limit`."""
+    if not isinstance(error, TypeError) or _COMPARED.search(str(error)) is None:
+        return error
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == path]
+    if not frames:
+        return error
+    known = {**frames[-1].f_globals, **frames[-1].f_locals}
+    for name in _NAME_ALONE.findall(pointing.place(error, path).statement):
+        if inspect.isroutine(known.get(name)):
+            told = NotAKernel(f"{name} is a function: call it, {name}().")
+            return told.with_traceback(error.__traceback__)
+    return error
 
 
 class _File:
@@ -92,24 +115,21 @@ def _check_parameters(function: Any, name: str, arguments: Mapping[str, Any]) ->
         return
 
 
-def _space(tuned: Any, arguments: Mapping[str, Any]) -> Any:
+def _names(function: Any) -> list[str] | None:
+    """The names of a function's parameters; None if it takes any."""
+    taken = parameters(function)
+    anything = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in taken.values())
+    return None if anything else list(taken)
+
+
+def _space(tuned: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
     from tilelang.autotuner.tuner import AutoTuneImpl
+    from tilelang.jit import JITImpl
 
     if not isinstance(tuned, AutoTuneImpl):
-        raise NotAKernel(
-            f"The function is {a(tuned)}, which is not autotuned. Write @tilelang.autotune(configs=...) above "
-            "@tilelang.jit."
-        )
+        return {"autotuned": False, "decorated": isinstance(tuned, JITImpl), "configs": None}
     space = tuned.configs(**arguments) if callable(tuned.configs) else tuned.configs
-    known = {*parameters(tuned), "pass_configs"}
-    for config in space if isinstance(space, (list, tuple)) else ():
-        unused = [name for name in config if name not in known] if isinstance(config, dict) else []
-        if unused:
-            raise NotAKernel(
-                f"The config {config} has {', '.join(map(str, unused))}, which is no parameter of the tuned function: "
-                'the autotuner raises "Unused keys in config".'
-            )
-    return space
+    return {"autotuned": True, "decorated": True, "configs": space}
 
 
 def plain(value: Any, whose: str) -> Any:
@@ -120,6 +140,8 @@ def plain(value: Any, whose: str) -> Any:
         left[0] -= 1
         if left[0] < 0 or depth > 20:
             raise NotPlain(f"{whose} returned more than can be read: over {MAX_ITEMS} values, or too deeply nested.")
+        if type(value) is int and not -(2**63) <= value < 2**63:
+            raise NotPlain(f"{whose} returned an int of {value.bit_length()} bits, which is more than can be read.")
         if value is None or type(value) in (bool, int, float, str):
             return value
         if isinstance(value, (list, tuple)):

@@ -9,7 +9,6 @@ import inspect
 import linecache
 import logging
 import sys
-import traceback
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
@@ -68,7 +67,7 @@ def a(value: object) -> str:
 
 def describe(error: BaseException, path: str, stage: str) -> dict[str, Any]:
     """What went wrong, for the parent. `stage`: "load" or "call"."""
-    message = str(error) if not isinstance(error, SystemExit) else str(error.code)
+    message = _text(error if not isinstance(error, SystemExit) else error.code)
     where = pointing.place(error, path)
     return {
         "stage": stage,
@@ -78,6 +77,14 @@ def describe(error: BaseException, path: str, stage: str) -> dict[str, Any]:
         "statement": where.statement,
         "near": pointing.near(error),
         "takes": pointing.takes(error),
-        "raw": "".join(traceback.format_exception_only(error))[:MAX_MESSAGE],
+        "raw": f"{type(error).__name__}: {message}"[:MAX_MESSAGE],
         "module": getattr(error, "name", None) if isinstance(error, ImportError) else None,
     }
+
+
+def _text(value: object) -> str:
+    """The value as text; a learner's class may refuse even that."""
+    try:
+        return str(value)
+    except BaseException as error:  # noqa: BLE001 - whatever it raises is no message
+        return f"(it has no message: its __str__ raised {type(error).__name__})"

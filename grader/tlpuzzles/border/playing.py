@@ -6,6 +6,8 @@ import linecache
 from collections.abc import Callable
 from typing import Any
 
+from tlpuzzles.border.learners_file import NotAKernel
+
 
 class NotMeasured(KeyError):
     """`measure` was called with something that is not one of the schedules."""
@@ -48,6 +50,18 @@ class PlayedKernel:
         self._recorded = recorded
         self._uses = uses
 
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        raise NotAKernel(
+            "The function is given a recorded kernel, which cannot be launched here: for its time, ask "
+            "kernel.get_profiler()."
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"The function is given a recorded kernel, which has no {name} here. It has get_kernel_source(), "
+            "get_host_source() and get_profiler()."
+        )
+
     def get_kernel_source(self, kernel_only: bool = True) -> str:
         """The generated CUDA source."""
         self._uses.append("get_kernel_source")
@@ -70,6 +84,9 @@ class PlayedProfiler:
     def __init__(self, milliseconds: float, uses: list[Any]) -> None:
         self._milliseconds = milliseconds
         self._uses = uses
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"The profiler of a recorded kernel has no {name} here. It has do_bench().")
 
     def do_bench(self, func: Any = None, *_: Any, **__: Any) -> float:
         """Milliseconds of one launch."""

@@ -21,7 +21,7 @@ MAX_STATEMENT = 400
 _LANGUAGE = "tilelang.language"
 _KEYWORD = re.compile(r"(?P<function>\w+)\(\) got an unexpected keyword argument '(?P<name>\w+)'")
 
-_USUAL = {"axis": "dim", "message": "msg", "label": "msg", "text": "msg"}
+_USUAL = {"axis": "dim", "stages": "num_stages", "message": "msg", "label": "msg", "text": "msg"}
 """What other libraries call a parameter."""
 
 

@@ -27,18 +27,19 @@ def tune(job: Mapping[str, Any], emit: Emit) -> None:
         factory = find(module, job["factory"])
         emit({"kind": "loaded"})
         stage = "tune"
-        emit({"kind": "tuned", **_winner(factory, dict(job["sizes"]))})
+        emit({"kind": "tuned", **_winner(factory, job["factory"], dict(job["sizes"]))})
     except BaseException as error:  # noqa: BLE001 - a learner's file may raise anything, SystemExit included
         emit({"kind": "error", **describe(error, path, stage)})
 
 
-def _winner(factory: Any, sizes: dict[str, int]) -> dict[str, Any]:
+def _winner(factory: Any, name: str, sizes: dict[str, int]) -> dict[str, Any]:
     from tilelang.autotuner.tuner import AutoTuneImpl
+    from tilelang.jit import JITImpl
 
     if not isinstance(factory, AutoTuneImpl):
         raise NotAKernel(
-            f"The function is {a(factory)}, which is not autotuned. Write @tilelang.autotune(configs=...) above "
-            "@tilelang.jit."
+            f"{name} has {'@tilelang.jit, but no' if isinstance(factory, JITImpl) else 'neither @tilelang.jit nor'} "
+            "@tilelang.autotune above it."
         )
     kernel = factory(**sizes)
     config = getattr(kernel, "config", None)

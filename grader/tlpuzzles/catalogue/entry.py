@@ -21,6 +21,7 @@ class Where(Enum):
     NOWHERE = "nowhere"
     USES = "the first statement that uses every buffer named by a group"
     CALL = "the first call of the tile operation in the group op, whatever the message ends in"
+    MIXED_GEMM = "the first T.gemm whose two operands differ in dtype"
     GEMM = "the T.gemm with the tile in the groups m and n, else the first"
     PIPELINE = "the T.Pipelined with stages and a number of trips that is not constant, else the first with stages"
     REDUCE = "where the tile of a reduction is allocated"
@@ -39,3 +40,6 @@ class Known:
     where: Where = Where.NOWHERE
     fault: Fault = Fault.KERNEL
     hint: Hint | None = None
+    """Where the hints of the exercises speak of it, on that level."""
+    cheatsheet: bool = False
+    """Whether the cheat sheet helps, as it does with errors of the language itself, of which no hint speaks."""

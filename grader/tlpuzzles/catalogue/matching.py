@@ -26,6 +26,8 @@ KINDS = {
 }
 """What TVM calls the kinds of values, and what a learner calls them."""
 
+_SHEET = "`tlpuzzles cheatsheet` shows how TileLang's functions are called"
+
 
 @dataclass(frozen=True)
 class Match:
@@ -41,7 +43,8 @@ class Match:
 
     @property
     def fix(self) -> str:
-        return self.known.fix.format(**self.words)
+        fix = self.known.fix.format(**self.words)
+        return f"{fix}. {_SHEET}" if self.known.cheatsheet else fix
 
 
 def find(text: str, table: Sequence[Known], words: Mapping[str, str]) -> Match | None:

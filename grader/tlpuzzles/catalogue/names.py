@@ -22,6 +22,13 @@ _ELSEWHERE = (
         "syncthreads|sync",
         "Threads wait for each other at T.sync_threads(); around tiles TileLang adds it",
     ),
+    (
+        "power-of-2",
+        "next_power_of_2|next_pow2",
+        "It is Python's business, done when the kernel is made: write tilelang.next_power_of_2(n)",
+    ),
+    ("inf", "inf|Inf|infty", "Write T.infinity(dtype), as in T.infinity('float32'), with a minus for minus infinity"),
+    ("pi", "pi|e", "Constants are Python's: write math.{name}, with `import math` at the head of the file"),
     ("arange", "arange", "Loop over indices with `for i in T.Parallel(n)`"),
     ("policy", "FullRow|FullCol|Square", "Write policy=T.GemmWarpPolicy.{name}"),
 )
@@ -34,7 +41,7 @@ NAMES: tuple[Known, ...] = (
             rf"module 'tilelang\.language' has no attribute '(?P<name>{pattern})'",
             "TileLang has no T.{name}",
             instead,
-            hint=Hint.STEPS,
+            cheatsheet=True,
         )
         for name, pattern, instead in _ELSEWHERE
     ),
@@ -43,14 +50,14 @@ NAMES: tuple[Known, ...] = (
         r"TypeError: where\(\) takes 1 positional argument",
         "T.where does not choose between two values",
         "Write T.if_then_else(condition, a, b)",
-        hint=Hint.STEPS,
+        cheatsheet=True,
     ),
     Known(
         "unknown-policy",
         r"^AttributeError: (?P<name>\w+)\n>>> .*GemmWarpPolicy",
         "T.GemmWarpPolicy has no {name}",
         "There are Square, FullRow and FullCol, spelled like this",
-        hint=Hint.STEPS,
+        cheatsheet=True,
     ),
     Known(
         "no-such-function",
@@ -98,6 +105,13 @@ NAMES: tuple[Known, ...] = (
         "be defined outside of the kernel",
     ),
     Known(
+        "index-not-named",
+        r"NameError: name '(?P<name>[a-z]\w?)' is not defined\n>>> .*\[[^\]\n]*\b(?P=name)\b",
+        "Nothing is called {name} here",
+        "{near}If {name} is to be an index of a loop, name it there, one name for each size: write "
+        "`for i, j in T.Parallel(rows, columns)`",
+    ),
+    Known(
         "unknown-name",
         r"NameError: name '(?P<name>\w+)' is not defined",
         "Nothing is called {name} here",
@@ -115,20 +129,21 @@ NAMES: tuple[Known, ...] = (
         r"make_closure.*missing \d+ required positional arguments?: (?P<names>.*)",
         "The kernel's parameters {names} are not described",
         "Give each its shape and dtype, as in A: T.Tensor((N,), dtype)",
-        hint=Hint.STEPS,
+        cheatsheet=True,
     ),
     Known(
         "unknown-keyword",
         r"(?:\w+\.)*(?P<function>\w+)\(\) got an unexpected keyword argument '(?P<name>\w+)'",
         "{function} has no parameter called {name}",
         "{near}Check the spelling of {name}, or leave it out",
+        cheatsheet=True,
     ),
     Known(
         "gemm-without-result",
         r"TypeError: gemm\(\) missing \d+ required positional arguments?",
         "T.gemm takes three tiles and returns nothing: it adds the product of the first two to the third",
         "Allocate the third with T.alloc_fragment, clear it with T.clear, then call T.gemm(A_tile, B_tile, sums)",
-        hint=Hint.STEPS,
+        cheatsheet=True,
     ),
     Known(
         "reduce-without-result",
@@ -143,15 +158,16 @@ NAMES: tuple[Known, ...] = (
         r"(?:positional|keyword-only) arguments?: "
         r"(?P<names>.*)",
         "{function} also needs {names}",
-        "Pass what is missing; `tlpuzzles cheatsheet` shows how TileLang's functions are called",
-        hint=Hint.STEPS,
+        "Pass what is missing",
+        cheatsheet=True,
     ),
     Known(
         "too-many-arguments",
         r"(?:\w+\.)*(?P<function>\w+)\(\) takes (?P<most>.*?) positional arguments? but (?P<count>\d+) "
         r"(?:was|were) given",
         "{function} is given {count} values by position, and takes {most}",
-        "Pass the others by name, or leave them out; `tlpuzzles cheatsheet` shows how TileLang's functions are called",
+        "Pass the others by name, or leave them out",
+        cheatsheet=True,
     ),
     Known(
         "unknown-dtype",
@@ -165,7 +181,7 @@ NAMES: tuple[Known, ...] = (
         "A dtype is needed, and there is {got_kind}",
         "A tile is allocated with a shape and a dtype, as in T.alloc_shared((64, 32), 'float16'), and T.cast(x, dtype) "
         "takes the value first",
-        hint=Hint.STEPS,
+        cheatsheet=True,
     ),
     Known(
         "calls-itself",

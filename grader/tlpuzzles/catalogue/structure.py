@@ -41,14 +41,14 @@ STRUCTURE: tuple[Known, ...] = (
         r"No builder in current scope",
         "A function of T is called outside of the kernel",
         "Move this line below @T.prim_func and into the `with T.Kernel(...)` block",
-        hint=Hint.IDEA,
+        cheatsheet=True,
     ),
     Known(
         "no-launch",
         r"KernelLaunchFrame is not initialized",
         "This line needs a launch around it: without one there are no blocks and threads",
         "Put it into `with T.Kernel(blocks, threads=128) as bx:`",
-        hint=Hint.STEPS,
+        cheatsheet=True,
     ),
     Known(
         "return-in-kernel",
@@ -61,7 +61,7 @@ STRUCTURE: tuple[Known, ...] = (
         r"type 'Tensor' is not subscriptable",
         "A parameter of the kernel is described as torch.Tensor, which has no shape and dtype",
         "Write T.Tensor with both, as in A: T.Tensor((N,), dtype)",
-        hint=Hint.STEPS,
+        cheatsheet=True,
     ),
     Known(
         "fraction-of-trips",
@@ -82,7 +82,7 @@ STRUCTURE: tuple[Known, ...] = (
         r"(?s:.*)\bT\.Kernel\(",
         "T.Kernel gives one block number for each size of the grid, and `as` has another number of names ({wanted})",
         "One size: T.Kernel(blocks, threads=128) as bx. Two: T.Kernel(x, y, threads=128) as (bx, by)",
-        hint=Hint.IDEA,
+        cheatsheet=True,
     ),
     Known(
         "loop-names",
@@ -90,14 +90,14 @@ STRUCTURE: tuple[Known, ...] = (
         r"(?s:.*)\bT\.(?:Parallel|grid)\(",
         "The loop gives one index for each of its sizes, and has another number of names ({wanted})",
         "One size: `for i in T.Parallel(n)`. Two: `for i, j in T.Parallel(rows, columns)`",
-        hint=Hint.IDEA,
+        cheatsheet=True,
     ),
     Known(
         "parallel-without-size",
         r"Index out of range\. size: 0, got index 0(?s:.*)\bT\.\w+\(",
         "A loop has no number of trips",
         "Give it one, as in T.Parallel(block_N)",
-        hint=Hint.STEPS,
+        cheatsheet=True,
     ),
     Known(
         "threads-type",
@@ -116,7 +116,7 @@ STRUCTURE: tuple[Known, ...] = (
         r"calling: `tl\.Pipelined\(.*Expected `int` but got `(?P<got_kind>[^`]*)`",
         "num_stages of T.Pipelined is {got_kind}; it must be a whole number",
         "Write num_stages=2, without quotes or a fraction",
-        hint=Hint.STEPS,
+        cheatsheet=True,
     ),
     Known(
         "autotune-configs-missing",
@@ -130,7 +130,7 @@ STRUCTURE: tuple[Known, ...] = (
         r"@autotune decorator can only be applied to @tilelang\.jit|function.* was expected, got AutoTuneImpl",
         "@tilelang.autotune and @tilelang.jit stand in the wrong order, or one is missing",
         _ORDER,
-        hint=Hint.STEPS,
+        hint=Hint.IDEA,
     ),
     Known(
         "autotune-no-configs",

@@ -17,11 +17,19 @@ TILES: tuple[Known, ...] = (
         hint=Hint.STEPS,
     ),
     Known(
+        "copy-axes",
+        r"^AssertionError: \n>>> .*\.copy\(",
+        "In this T.copy the place in the tensor has fewer axes than the tile",
+        "Give the tile as many axes as the tensor has: for a piece of a tensor with one axis that is "
+        "T.alloc_fragment((block_N,), dtype), where the comma makes the shape",
+        cheatsheet=True,
+    ),
+    Known(
         "copy-no-tile",
         r"Unsupported argument type for to_buffer_region: <class '(?:[\w.]+\.)?(?P<got_kind>\w+)'>",
         "T.copy moves elements between tiles and tensors, and is given {got_kind}",
         "To set every element of a tile to one value use T.fill(tile, value)",
-        hint=Hint.STEPS,
+        cheatsheet=True,
     ),
     Known(
         "copy-no-extent",
@@ -29,7 +37,7 @@ TILES: tuple[Known, ...] = (
         "T.copy cannot tell how many elements to move: neither of its two sides is a tile",
         "One side must be a tile (T.alloc_shared or T.alloc_fragment) or a piece such as A[0:64, 0:32]. A torch tensor "
         "cannot take part",
-        hint=Hint.STEPS,
+        cheatsheet=True,
     ),
     Known(
         "slice-step",
@@ -73,7 +81,15 @@ TILES: tuple[Known, ...] = (
         r"Unexpected type: <class '(?P<got>[\w.]+)'>\. Supported types are tirx\.Buffer, tirx\.PrimExpr",
         "T.print prints one value or one tile, no text of its own",
         "Give a text as its label: T.print(x, msg='x'), or T.print(msg='here')",
-        hint=Hint.STEPS,
+        cheatsheet=True,
+    ),
+    Known(
+        "new-axis",
+        r"Buffer (?P<buffer>\w+) is \d+-dimensional(?s:.*)\n>>> .*\b(?P=buffer)\[[^\]]*\b(?:None|newaxis)\b",
+        "{buffer} is given a new axis with None, and TileLang does not stretch a tile along another (no broadcasting)",
+        "Go over the elements, `for i, j in T.Parallel(rows, columns)`, and use {buffer}[j] for a number of each "
+        "column, {buffer}[i] for one of each row",
+        cheatsheet=True,
     ),
     Known(
         "index-count",
@@ -81,21 +97,28 @@ TILES: tuple[Known, ...] = (
         r"(?:but (?P<count>\d+) index|cannot be indexed with the (?P<given>\d+)-dimensional)",
         "The number of indices of {buffer} in this line ({count}{given}) is not its number of axes ({axes})",
         "Give {buffer} one index or slice for each of its axes",
-        hint=Hint.IDEA,
+        cheatsheet=True,
     ),
     Known(
         "grid-brackets",
         r"calling: `tl\.KernelLaunch\(.*but got `Array\[index \d+: ffi\.Array\]`",
         "The numbers of blocks in T.Kernel stand in brackets of their own",
         "Write them one after the other: T.Kernel(blocks_x, blocks_y, threads=128) as (bx, by)",
-        hint=Hint.STEPS,
+        cheatsheet=True,
     ),
     Known(
         "several-numbers-in-one-name",
         r"Expected `(?:ir\.PrimExpr|Array<ir\.PrimExpr>)` but got `(?:ffi\.Array|Array\[index \d+: ffi\.Array\])`",
         "A name in this line stands for several numbers: a loop or grid with more than one size gives that many",
         "Take each by its own name: `for i, j in T.Parallel(rows, columns)`, `with T.Kernel(x, y) as (bx, by)`",
-        hint=Hint.IDEA,
+        cheatsheet=True,
+    ),
+    Known(
+        "tile-in-expression",
+        r"calling: `tirx\._Op\w+\(.*Expected `ir\.PrimExpr` but got `tirx\.Buffer`",
+        "An operator works on one element, and {whole} is a whole tile or tensor",
+        "Give it an index for each of its axes, as in {example}[j]",
+        cheatsheet=True,
     ),
     Known(
         "tile-for-number",
@@ -103,6 +126,7 @@ TILES: tuple[Known, ...] = (
         r"`(?P<wanted_kind>[^`]*)` but "
         r"got `(?:Array\[index \d+: )?(?P<got_kind>[^`\]]*)\]?`",
         "TileLang needs {wanted_kind} here, and gets {got_kind}",
-        "Check the arguments in this line, one by one; `tlpuzzles cheatsheet` shows how the functions are called",
+        "Check the arguments in this line, one by one",
+        cheatsheet=True,
     ),
 )

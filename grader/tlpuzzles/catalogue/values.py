@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tlpuzzles.catalogue.entry import Known
-from tlpuzzles.catalogue.explanation import Hint
 
 _TILE = r"'(?:Buffer|BufferRegion)'"
 _CLASSES = (
@@ -25,16 +24,24 @@ VALUES: tuple[Known, ...] = (
         r"Cannot use and / or / not operator to Expr[^\n]*\n>>> .*\bT\.print\(",
         "T.print prints one value, and its second argument is a text",
         "Write one T.print for each value, with a label if you like: T.print(x, msg='x')",
-        hint=Hint.STEPS,
+        cheatsheet=True,
+    ),
+    Known(
+        "python-max-of-a-tile",
+        r"(?P<function>max|min)\(\) (?:arg is an empty sequence|iterable argument is empty)"
+        r"\n>>> .*\b(?P=function)\((?P<tile>\w+)\)",
+        "Python's {function}() finds no elements in {tile}: it cannot look into a tile",
+        "For the {function}imum of each row of a tile write T.reduce_{function}({tile}, result, dim=1), where result is "
+        "a fragment with one element for each row",
+        cheatsheet=True,
     ),
     Known(
         "python-asks-a-value",
         r"Cannot use and / or / not operator to Expr",
         f"Python asks here whether something is true or which of two is larger, of {_LATER}",
-        "Python's min, max, and, or, not cannot wait for that. Write T.min(a, b), T.max(a, b), T.And(a, b), "
-        "T.Or(a, b), "
-        "T.Not(a), or T.if_then_else(condition, a, b)",
-        hint=Hint.STEPS,
+        "Python's min, max, any and all, and `and`, `or`, `not` outside the kernel's own text, cannot wait for that. "
+        "Write T.min(a, b), T.max(a, b), T.And(a, b), T.Or(a, b), T.Not(a), or T.if_then_else(condition, a, b)",
+        cheatsheet=True,
     ),
     Known(
         "condition-precedence",
@@ -54,7 +61,7 @@ VALUES: tuple[Known, ...] = (
         rf"unsupported operand type\(s\) for @: (?:{_TILE} and|.* and {_TILE})",
         "The operator @ does not multiply tiles or tensors in a kernel",
         "Write T.gemm(A_tile, B_tile, sums), which adds the product to the fragment sums",
-        hint=Hint.STEPS,
+        cheatsheet=True,
     ),
     Known(
         "tile-arithmetic",
@@ -63,14 +70,14 @@ VALUES: tuple[Known, ...] = (
         rf"|bad operand type for unary (?P<unary>\S+): {_TILE}",
         "The operator {op}{compare}{unary} works on one element, and is given a whole tile or tensor",
         _ELEMENTS,
-        hint=Hint.IDEA,
+        cheatsheet=True,
     ),
     Known(
         "tile-update",
         r"Attempting to update buffer `(?P<buffer>\w+)` using augmented assignment",
         "{buffer} is a whole tile or tensor, and an operator such as += works on one element of it",
         "Write {buffer}[i] += ... in `for i in T.Parallel(n)`. T.gemm needs no +=: it adds to its third tile by itself",
-        hint=Hint.IDEA,
+        cheatsheet=True,
     ),
     Known(
         "slice-store",
@@ -78,7 +85,7 @@ VALUES: tuple[Known, ...] = (
         "{count} elements are assigned in one statement, and what is assigned is not as many values",
         "Use T.fill(tile, value) or T.clear(tile) for one value everywhere, T.copy(source, target) for a piece of a "
         "tensor, or a T.Parallel loop over the elements",
-        hint=Hint.STEPS,
+        cheatsheet=True,
     ),
     Known(
         "list-stored",
@@ -91,7 +98,7 @@ VALUES: tuple[Known, ...] = (
         r"BufferStore\(.*Expected `ir\.PrimExpr` but got `tirx\.Buffer`",
         "A whole tile or tensor is stored into one element",
         "Give the right side its indices too, as in C[i] = A[i]. To move whole tiles use T.copy(source, target)",
-        hint=Hint.STEPS,
+        cheatsheet=True,
     ),
     Known(
         "tile-to-math",
@@ -102,7 +109,7 @@ VALUES: tuple[Known, ...] = (
         "A function for single numbers, such as T.exp or T.max, is given a whole tile or tensor",
         "Call it on elements in a T.Parallel loop, as in y[i] = T.exp(x[i]). For the maximum or the sum of a row use "
         "T.reduce_max or T.reduce_sum",
-        hint=Hint.STEPS,
+        cheatsheet=True,
     ),
     Known(
         "tile-called",
@@ -117,21 +124,21 @@ VALUES: tuple[Known, ...] = (
         "Use TileLang's functions: T.copy, T.fill, T.clear, T.reduce_sum, T.reduce_max, T.transpose, and "
         "X.shape[0] for "
         "a size",
-        hint=Hint.STEPS,
+        cheatsheet=True,
     ),
     Known(
         "element-method",
         rf"'{_VALUE}' object has no attribute '(?P<name>\w+)'",
         "An element of a tile or tensor is no torch tensor; it has no .{name}",
         "Use TileLang's functions on it: T.exp(x), T.max(x, y), T.cast(x, 'float32')",
-        hint=Hint.STEPS,
+        cheatsheet=True,
     ),
     Known(
         "math-module",
         rf"must be real number, not {_VALUE}\b",
         f"A function of Python's math module cannot compute with {_LATER}",
         "Use TileLang's function of the same name, such as T.exp, T.sqrt, T.tanh or T.log",
-        hint=Hint.STEPS,
+        cheatsheet=True,
     ),
     Known(
         "torch-in-kernel",
@@ -139,14 +146,14 @@ VALUES: tuple[Known, ...] = (
         rf"{_CLASSES})",
         "torch.{function} works on torch tensors, and inside a kernel there are none",
         "Use TileLang's functions: T.exp(x) and the like on elements, T.gemm, T.reduce_sum and T.copy on tiles",
-        hint=Hint.STEPS,
+        cheatsheet=True,
     ),
     Known(
         "numpy-in-kernel",
         rf"loop of ufunc does not support argument \d+ of type {_VALUE} which has no callable (?P<function>\w+) method",
         f"NumPy cannot compute with {_LATER}",
         "Use TileLang's functions instead: T.{function}(x), if there is one",
-        hint=Hint.STEPS,
+        cheatsheet=True,
     ),
     Known(
         "python-number",
@@ -182,7 +189,7 @@ VALUES: tuple[Known, ...] = (
         "Loop over indices: `for i in T.Parallel(n)` or `for i in T.serial(n)`, and use X[i] in the loop. "
         "enumerate and "
         "sum do not work there; for the sum of a tile there is T.reduce_sum",
-        hint=Hint.IDEA,
+        cheatsheet=True,
     ),
     Known(
         "tile-as-count",
@@ -190,7 +197,7 @@ VALUES: tuple[Known, ...] = (
         r"|calling: `tl\.Parallel\(.*but got `Array\[index \d+: tirx\.Buffer\]`",
         "A loop is given a tile where it needs a number of trips",
         "Give it a number, as in T.Parallel(block_N), or a size of the tile: X.shape[0]",
-        hint=Hint.IDEA,
+        cheatsheet=True,
     ),
     Known(
         "used-after-loop",
@@ -200,7 +207,7 @@ VALUES: tuple[Known, ...] = (
         "value of one trip; it does not carry anything out of the loop",
         "What must outlive a trip belongs in a tile: allocate one (T.alloc_fragment, or T.alloc_var for one number) "
         "before the loop and store into it. For a sum or maximum use T.reduce_sum or T.reduce_max",
-        hint=Hint.IDEA,
+        cheatsheet=True,
     ),
     Known(
         "text-as-number",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 
+from tlpuzzles.course import tuning_bytes
 from tlpuzzles.course.functions import Call
 from tlpuzzles.course.schedules import ChosenBy, Proposed
 from tlpuzzles.course.tiled_gemm import EXERCISE as TILED_GEMM
@@ -25,7 +26,7 @@ def _odd(rng: random.Random, low: int, high: int) -> int:
 
 
 def _ask(sizes: Mapping[str, int], architecture: Architecture) -> Call:
-    return Call("configs", sizes, arch=architecture.name)
+    return Call("configs", sizes, beside="tuned_matmul", arch=architecture.name)
 
 
 EXERCISE = Exercise(
@@ -44,12 +45,13 @@ EXERCISE = Exercise(
     flops=TILED_GEMM.flops,
     mistakes=TILED_GEMM.mistakes,
     requirements=TILED_GEMM.requirements,
-    functions=function_checks("configs", "tuned_matmul"),
+    functions=(*tuning_bytes.CHECKS, *function_checks("configs", "tuned_matmul")),
     proposed=Proposed(
         case="ragged",
         ask=_ask,
         read=configs_of,
         sample=4,
+        least=4,
         chosen_by=ChosenBy.AUTOTUNE,
         tuned_sizes={"M": 2048, "N": 2048, "K": 2048},
     ),

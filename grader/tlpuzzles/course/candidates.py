@@ -12,7 +12,11 @@ from tlpuzzles.course.vocabulary import Sizes
 from tlpuzzles.device.limits import ARCHITECTURES, H100, Architecture
 
 AT_LEAST, AT_MOST = 8, 32
-"""Schedules in a list: with a GPU each of them is compiled, 2 to 16 seconds of one core, and measured."""
+"""Schedules in a list: with a GPU each of them is compiled, 2 to 4 seconds of a fast core, and measured."""
+
+LARGE = 128
+"""The side of a square tile that a large product is worth. It fits on every GPU: with two stages of depth 32, it takes
+32 KiB."""
 
 SMALLEST, LARGEST = 64, 8192
 """Sides of the problems that are asked for."""
@@ -162,6 +166,34 @@ def _differ(calls: Sequence[Call], answers: Sequence[Answer]) -> Fault | None:
     return None
 
 
+def _large(rng: random.Random) -> Sequence[Call]:
+    """A large problem for each architecture, with room for hundreds of large tiles."""
+    sizes = {side: 4096 + 64 * rng.randint(0, 32) for side in "MNK"}
+    return [ask(sizes, architecture) for architecture in ARCHITECTURES]
+
+
+def _has_a_large_tile(calls: Sequence[Call], answers: Sequence[Answer]) -> Fault | None:
+    missing = _nothing_to_look_at(calls, answers)
+    if missing is not None:
+        return missing
+    for call, answer in zip(calls, answers, strict=True):
+        largest = max(_schedules(answer), key=_area)
+        if _area(largest) < LARGE * LARGE:
+            return Fault(
+                f"The largest tile of {shown(call)} is {largest['block_M']} x {largest['block_N']}. A C of this "
+                f"size is worth larger ones: in one of {LARGE} x {LARGE}, each number that is fetched serves {LARGE} "
+                f"products. Propose one of at least {LARGE} x {LARGE} for large problems, too; with block_K = 32 and 2 "
+                "stages it takes 32 KiB, which every GPU has.",
+                "small-tiles-only",
+                2,
+            )
+    return None
+
+
+def _area(schedule: Schedule) -> int:
+    return int(schedule["block_M"] * schedule["block_N"])
+
+
 def _varied(schedules: Sequence[Schedule]) -> Iterator[tuple[str, list[object]]]:
     yield "tile", [" x ".join(str(schedule[side]) for side in _TILE) for schedule in schedules]
     for name in ("num_stages", "threads", "use_swizzle"):
@@ -179,4 +211,5 @@ CHECKS = (
     FunctionCheck("candidates-fit", "candidates fit into shared memory on every GPU", _asked, _fits),
     FunctionCheck("candidates-compile", "candidates suit the warps of every GPU", _asked, _compiles),
     FunctionCheck("candidates-differ", "candidates are at least eight, and differ", _asked, _differ),
+    FunctionCheck("candidates-large", "candidates have a large tile for a large problem", _large, _has_a_large_tile),
 )

@@ -7,9 +7,16 @@ import random
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
-from tlpuzzles.course.inputs import scaled_products, uniform
+from tlpuzzles.course.inputs import picked_sums, scaled_products, uniform
 from tlpuzzles.course.vocabulary import Case, Exercise, Mistake, Runs, Sizes, Tensors, TensorSpec, Tolerance
-from tlpuzzles.kernel.requirements import accumulates_in, no_global_intermediate, one_launch, uses_gemm
+from tlpuzzles.kernel.requirements import (
+    accumulates_in,
+    constants,
+    no_global_intermediate,
+    one_launch,
+    rounds_once,
+    uses_gemm,
+)
 
 if TYPE_CHECKING:
     import torch
@@ -19,6 +26,20 @@ Compute: TypeAlias = "Callable[[Tensors, Sizes, Mapping[str, bool]], torch.Tenso
 
 ROOT, CUBIC = math.sqrt(2 / math.pi), 0.044715
 """Constants of GELU's form with tanh (Hendrycks and Gimpel, https://arxiv.org/abs/1606.08415)."""
+
+IN_BASE_TWO = math.log2(math.e)
+FORMS_OF_ROOT = {
+    "sqrt(2 / pi)": ROOT,
+    "2 * sqrt(2 / pi)": 2 * ROOT,
+    "sqrt(2 / pi) * log2(e)": ROOT * IN_BASE_TWO,
+    "2 * sqrt(2 / pi) * log2(e)": 2 * ROOT * IN_BASE_TWO,
+}
+FORMS_OF_CUBIC = {"0.044715": CUBIC} | {f"0.044715 * {form}": CUBIC * value for form, value in FORMS_OF_ROOT.items()}
+
+TELLING = tuple(n / 1024 for n in (1696, 1704, 1713, 1721, 1730, 1738, 1747, 1756, 1773, 1782, 1791, 1800, 1809, 1818))
+"""Numbers whose GELU is within 4e-5 of a number of float16: a right one comes out with no error at all. It is 4.9e-4
+away from being rounded to the next number, 5.8e-4 of it. The form with erf moves it by up to 1.6e-4, the GPU's own
+tanh by 4.15e-4 at worst; 0.8 for sqrt(2 / pi) or 0.0457 for 0.044715 by 5.3e-4 or more, and that shows."""
 
 USUAL_TILES = (64, 128, 256)
 USUAL_DEPTHS = (32, 64)
@@ -44,7 +65,8 @@ def _ragged_rows(rng: random.Random) -> Sizes:
 
 
 def _ragged_columns(rng: random.Random) -> Sizes:
-    return {"M": 256, "N": _odd(rng, 645, 765), "K": 192}
+    # Of many trips, too. Products of float16 are cheap on a CPU: 30 ms.
+    return {"M": 256, "N": _odd(rng, 645, 765), "K": 64 * rng.choice((17, 18))}
 
 
 def _one(_rng: random.Random) -> Sizes:
@@ -249,7 +271,13 @@ EXERCISE = Exercise(
         Case("mostly-bias", "a bias that outweighs the product", _ragged, draw=scaled_products(0.3, bias=3.0)),
         Case("whole-tiles", "sizes that tiles divide, on a grid that is not square", _whole_tiles),
         Case("ragged-rows", "a ragged last row of tiles, and fewer trips than stages", _ragged_rows),
-        Case("ragged-columns", "a ragged last column of tiles", _ragged_columns),
+        Case("ragged-columns", "a ragged last column of tiles, and a K of more than a thousand", _ragged_columns),
+        Case(
+            "exact-sums",
+            "sums around 1.75, where GELU shows a constant that is a little off",
+            _ragged_rows,
+            draw=picked_sums(TELLING),
+        ),
         # GELU of 3.75 to 6: of -5 it is less than float16 can hold with any precision, and elsewhere the form with erf,
         # which may pass, is too far off for a norm over one element.
         Case("one-element", "matrices of a single element", _one, draw=uniform(1.5, 2.0)),
@@ -263,5 +291,12 @@ EXERCISE = Exercise(
     tolerance={"float16": Tolerance(frobenius=5e-4, row=1e-3, element=2e-3)},
     flops=_flops,
     mistakes=_MISTAKES,
-    requirements=(one_launch(), uses_gemm(), accumulates_in("float32"), no_global_intermediate()),
+    requirements=(
+        one_launch(),
+        uses_gemm(),
+        accumulates_in("float32"),
+        rounds_once("T.gemm"),
+        no_global_intermediate(),
+        constants("GELU", FORMS_OF_ROOT, FORMS_OF_CUBIC),
+    ),
 )

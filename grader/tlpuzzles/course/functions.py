@@ -11,6 +11,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from math import isfinite
 from typing import Any, TypeAlias
 
 from tlpuzzles.course.runs import Runs
@@ -25,7 +26,8 @@ class Of(Enum):
     CALL = "call"
     """Its value for the arguments."""
     TUNING_SPACE = "tuning space"
-    """The configurations that an @tilelang.autotune would try for the arguments."""
+    """Whether an @tilelang.autotune stands above it, and the configurations that this would try for the arguments: a
+    dict with "autotuned" (a bool), "decorated" (whether it has @tilelang.jit) and "configs"."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,9 @@ class Call:
     """By parameter name; passed by name, unless `positional`."""
     positional: bool = False
     of: Of = Of.CALL
+    beside: str | None = None
+    """Another function of the file, whose parameters are told as well: the answer is then a dict with "value" (what
+    would be the answer otherwise) and "parameters" (their names; None if it takes any)."""
     arch: str | None = None
     """The architecture whose GPU answers questions in the learner's process, "sm_75"; None: the one graded on."""
 
@@ -81,6 +86,7 @@ class Call:
             },
             "positional": self.positional,
             "of": self.of.value,
+            "beside": self.beside,
             "arch": self.arch,
         }
 
@@ -156,12 +162,15 @@ def _gives(mistake: FunctionMistake, call: Call, answer: Answer) -> bool:
 
 
 def same(expected: Json, found: Json, tolerance: float = 1e-6) -> bool:
-    """Whether two values are equal; floats within a relative tolerance, bools only to bools."""
+    """Whether two values are equal: ints exactly, floats within a relative tolerance, bools only to bools."""
     if isinstance(expected, bool) or isinstance(found, bool):
         return isinstance(expected, bool) and isinstance(found, bool) and expected == found
     if isinstance(expected, (int, float)) and isinstance(found, (int, float)):
         if expected == found or (expected != expected and found != found):
             return True
+        # A count is exact, and nothing is near infinity.
+        if isinstance(expected, int) or not (isfinite(expected) and isfinite(found)):
+            return False
         return abs(expected - found) <= tolerance * max(abs(expected), abs(found))
     if isinstance(expected, (list, tuple)) and isinstance(found, (list, tuple)):
         return len(expected) == len(found) and all(same(e, f, tolerance) for e, f in zip(expected, found, strict=True))

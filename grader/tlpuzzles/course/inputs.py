@@ -85,6 +85,27 @@ def scaled_products(scale: float = 1.0, bias: float = 1.0) -> Draw:
     return draw
 
 
+def picked_sums(sums: Sequence[float]) -> Draw:
+    """A (M, K), B (K, N) and Bias (N,) with A @ B + Bias exactly one of `sums` in each element.
+
+    Each row of A is zero but for a single one, so nothing is rounded on the way, whatever the order of the sum. The
+    bias repeats 0, 1/8, ..., 6/8 along the columns. `sums`: multiples of 2 ** -10 from 1.25 up to, but not, 2.
+    """
+
+    def draw(generator: torch.Generator, shape: tuple[int, ...], name: str) -> torch.Tensor:
+        import torch
+
+        bias = torch.arange(shape[-1]) % 7 / 8
+        if name == "Bias":
+            return bias
+        if name == "B":
+            return torch.tensor(sums)[torch.randint(len(sums), shape, generator=generator)] - bias
+        places = torch.randint(shape[-1], (shape[0], 1), generator=generator)
+        return torch.zeros(shape).scatter_(-1, places, 1.0)
+
+    return draw
+
+
 def one_finite() -> Draw:
     """Rows that hold minus infinity but for one element, at a place of its own in each row."""
 

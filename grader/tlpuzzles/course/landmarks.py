@@ -15,6 +15,8 @@ PRODUCTS = ("mma", "wgmma", "ldmatrix")
 COPIES = ("cp.async", "tma")
 THREADS = ("barriers", "launch_bounds")
 KEYS = (*PRODUCTS, *COPIES, *THREADS)
+SHOWN = 72
+"""Characters of a source's line in a message."""
 
 
 @dataclass(frozen=True)
@@ -23,16 +25,35 @@ class Miscount:
 
     id: str
     says: str
-    count: Callable[[str], int]
+    pattern: str
+    """Regular expression for what is counted."""
+
+    def count(self, source: str) -> int:
+        return len(re.findall(self.pattern, source))
 
 
-def _plain(text: str) -> Callable[[str], int]:
-    """How often a text stands in a source, wherever that is."""
-    return lambda source: source.count(text)
+def _plain(text: str) -> str:
+    """The pattern of a text, wherever it stands."""
+    return re.escape(text)
 
 
-def _pattern(pattern: str) -> Callable[[str], int]:
-    return lambda source: len(re.findall(pattern, source))
+PLACES: Mapping[str, str] = {
+    "mma": r"\btl::mma_sync\b",
+    "wgmma": r"\btl::wgmma_(?:ss|rs)\b",
+    "ldmatrix": r"\btl::ptx_ldmatrix_",
+    "cp.async": r"\btl::cp_async_gs",
+    "tma": r"\btl::tma_(?:load|store)\b",
+    "barriers": r"\b(?:__syncthreads|__sync_thread_partial)\b|\.wait\(",
+}
+"""Where the landmarks are, to show a learner a line. What is right is the tool's count, which a test compares."""
+NAMES: Mapping[str, str] = {
+    "mma": "a product of a warp",
+    "wgmma": "a product of a warp group",
+    "ldmatrix": "a load of small matrices",
+    "cp.async": "a copy that runs by itself",
+    "tma": "a copy by the copy engine",
+    "barriers": "a barrier",
+}
 
 
 MISCOUNTS: Mapping[str, tuple[Miscount, ...]] = {
@@ -42,10 +63,8 @@ MISCOUNTS: Mapping[str, tuple[Miscount, ...]] = {
             'This counts the letters "mma" wherever they stand: in wgmma and in #include lines, too.',
             _plain("mma"),
         ),
-        Miscount(
-            "wgmma-as-mma", "This counts products of warp groups (wgmma) as mma.", _pattern(r"mma_(?:sync|ss|rs)")
-        ),
-        Miscount("mma-includes", "This counts #include lines, which call nothing.", _pattern(r"\bmma")),
+        Miscount("wgmma-as-mma", "This counts products of warp groups (wgmma) as mma.", r"mma_(?:sync|ss|rs)"),
+        Miscount("mma-includes", "This counts #include lines, which call nothing.", r"\bmma"),
         Miscount(
             "mma-as-in-ptx",
             "This finds none: the call is tl::mma_sync in TileLang's source, not mma.sync as in PTX.",
@@ -61,7 +80,7 @@ MISCOUNTS: Mapping[str, tuple[Miscount, ...]] = {
         Miscount(
             "wgmma-descriptors",
             "This counts what prepares a product (tl::initialize_wgmma_descriptor), too.",
-            _pattern(r"wgmma_"),
+            r"wgmma_",
         ),
         Miscount(
             "wgmma-shared-only", "This leaves out tl::wgmma_rs, whose left factor is in registers.", _plain("wgmma_ss")
@@ -72,9 +91,9 @@ MISCOUNTS: Mapping[str, tuple[Miscount, ...]] = {
         Miscount(
             "ldmatrix-not-transposed",
             "This leaves out the loads that transpose on the way (_trans).",
-            _pattern(r"ldmatrix_x[124]\("),
+            r"ldmatrix_x[124]\(",
         ),
-        Miscount("ldmatrix-stores", "This counts stores (tl::ptx_stmatrix_...), too.", _pattern(r"(?:ld|st)matrix")),
+        Miscount("ldmatrix-stores", "This counts stores (tl::ptx_stmatrix_...), too.", r"(?:ld|st)matrix"),
     ),
     "cp.async": (
         Miscount(
@@ -102,9 +121,9 @@ MISCOUNTS: Mapping[str, tuple[Miscount, ...]] = {
         Miscount(
             "tma-waits-as-copies",
             "This counts what waits for a copy (tl::tma_store_arrive, tl::tma_store_wait), too.",
-            _pattern(r"\btma_(?:load|store)"),
+            r"\btma_(?:load|store)",
         ),
-        Miscount("tma-waits-as-copies", "This counts what waits for a copy, too.", _pattern(r"\btma_")),
+        Miscount("tma-waits-as-copies", "This counts what waits for a copy, too.", r"\btma_"),
         Miscount("tma-loads-only", "This leaves out tl::tma_store.", _plain("tma_load")),
     ),
     "barriers": (
@@ -116,17 +135,17 @@ MISCOUNTS: Mapping[str, tuple[Miscount, ...]] = {
         Miscount(
             "barriers-without-mbarriers",
             "This leaves out waits at an mbarrier.",
-            _pattern("__syncthreads|_thread_partial"),
+            "__syncthreads|_thread_partial",
         ),
         Miscount(
             "barriers-without-partial",
             "This leaves out tl::__sync_thread_partial, a barrier for a part of the threads.",
-            _pattern(r"__syncthreads|\.wait\("),
+            r"__syncthreads|\.wait\(",
         ),
         Miscount(
             "mbarrier-as-barrier",
             "This counts every mention of an mbarrier: only its .wait makes a thread wait.",
-            _pattern("__syncthreads|_thread_partial|mbarrier"),
+            "__syncthreads|_thread_partial|mbarrier",
         ),
     ),
     "launch_bounds": (
@@ -186,7 +205,7 @@ def _counts(keys: Sequence[str]) -> Callable[[Sequence[Call], Sequence[Answer]],
                         f"{recording.landmarks[key]}.",
                         hint=2,
                     )
-                    return _explained(fault, key, sources, found)
+                    return _explained(fault, key, sources, found, sources.index(recording.device_source))
         return None
 
     return judge
@@ -204,11 +223,51 @@ def _shape(recording: Recording, value: Json, keys: Sequence[str]) -> Fault | No
     return None
 
 
-def _explained(fault: Fault, key: str, sources: Sequence[str], found: Sequence[Json]) -> Fault:
+def _explained(fault: Fault, key: str, sources: Sequence[str], found: Sequence[Json], told: int) -> Fault:
+    """The fault with what was done, where that is known, and with a line of the source that it tells about."""
+    source, count = sources[told], found[told]
+    if isinstance(count, str):
+        return Fault(f"{fault.message} A number is wanted, not a text: int(...) makes one.", "text-for-number", 2)
     for miscount in MISCOUNTS[key]:
         if all(same(miscount.count(source), count) for source, count in zip(sources, found, strict=True)):
-            return Fault(f"{fault.message} {miscount.says}", miscount.id, 2)
+            line = _line_of(source, key, miscount.pattern)
+            return Fault(" ".join(filter(None, (fault.message, miscount.says, line))), miscount.id, 2)
+    if key in PLACES and count == 0:
+        first = next(iter(_spans(PLACES[key], source)), None)
+        return Fault(f"{fault.message} {_shown('The first is', source, first)}", fault.mistake, 2) if first else fault
     return fault
+
+
+def _line_of(source: str, key: str, counted: str) -> str:
+    """A line that is counted and should not be, or else one that is missed; "" where there is none to show."""
+    if key not in PLACES:
+        return ""
+    right, wrong = list(_spans(PLACES[key], source)), list(_spans(counted, source))
+    too_many = next((one for one in wrong if not any(_touch(one, other) for other in right)), None)
+    if too_many is not None:
+        return _shown(f"Not {NAMES[key]}:", source, too_many)
+    missed = next((one for one in right if not any(_touch(one, other) for other in wrong)), None)
+    return "" if missed is None else _shown("Missed:", source, missed)
+
+
+def _spans(pattern: str, source: str) -> Iterator[tuple[int, int]]:
+    return (match.span() for match in re.finditer(pattern, source))
+
+
+def _touch(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    return one[0] < other[1] and other[0] < one[1]
+
+
+def _shown(what: str, source: str, span: tuple[int, int]) -> str:
+    """The line where a place is, cut around it."""
+    number = source.count("\n", 0, span[0]) + 1
+    start = source.rfind("\n", 0, span[0]) + 1
+    line = source[start:].partition("\n")[0]
+    text = line.strip()
+    if len(text) > SHOWN:
+        begin = max(0, min(span[0] - start - SHOWN // 3, len(line) - SHOWN))
+        text = f"{'...' if line[:begin].strip() else ''}{line[begin : begin + SHOWN].strip()}..."
+    return f"{what} line {number}, `{text}`."
 
 
 def _short(value: Json) -> str:

@@ -31,6 +31,8 @@ _ROWS, _COLUMNS = 16, 8
 """Rows and columns of C that one tensor-core instruction of a warp computes."""
 _GROUP = 4
 """Warps that share one instruction of Hopper's (a warp group)."""
+_GROUP_COLUMNS = 16
+"""Columns of C of a warp group must be a multiple of these: TileLang 0.1.15 has no layout for B otherwise."""
 
 
 def smem_bytes(block_M: int, block_N: int, block_K: int, num_stages: int, itemsize: int = 2) -> int:
@@ -96,8 +98,8 @@ def _threads(threads: int, added: int) -> str | None:
         return f"{threads} threads are no whole number of warps: use a multiple of {WARP}"
     if threads + added <= MAX_THREADS:
         return None
-    runs = f" run as {threads + added}, since TileLang adds {added} that only copy:" if added else ":"
-    return f"{threads} threads{runs} a block can have {MAX_THREADS}"
+    runs = f" run as {threads + added}, since TileLang adds {added} that only copy;" if added else ":"
+    return f"{threads} threads{runs} a block can have {MAX_THREADS} at most"
 
 
 def _tile(block_M: int, block_N: int, block_K: int, architecture: Architecture) -> str | None:
@@ -115,17 +117,21 @@ def _warps(block_M: int, block_N: int, block_K: int, warps: int, architecture: A
     grouped = _is_hopper(architecture) and block_M >= _GROUP * _ROWS and warps % _GROUP == 0 and block_K % 16 == 0
     ways = list(_ways(block_M, block_N, warps, _GROUP if grouped else 1))
     if not ways:
-        whose, rows = ("warp group of four", _GROUP * _ROWS) if grouped else ("warp", _ROWS)
+        whose, rows, columns = ("warp", _ROWS, _COLUMNS)
+        if grouped:
+            # The ways above are with a multiple of 8 columns, as TileLang looks for them: what it finds for 8 and not
+            # for 16 does not compile either.
+            whose, rows, columns = ("warp group of four", _GROUP * _ROWS, _GROUP_COLUMNS)
         return (
             f"a tile of {block_M} x {block_N} cannot be dealt out to {warps} warps ({warps * WARP} threads): each "
-            f"{whose} needs a multiple of {rows} rows and of {_COLUMNS} columns"
+            f"{whose} needs a multiple of {rows} rows and of {columns} columns"
         )
     if grouped:
         columns = block_N // min(ways, key=lambda way: abs(way[1] / (2 * way[0]) - 1))[1]
-        if columns % 16:
+        if columns % _GROUP_COLUMNS:
             return (
                 f"a warp group gets {columns} of the {block_N} columns: on {architecture.gpus} that must be a multiple "
-                "of 16"
+                f"of {_GROUP_COLUMNS}"
             )
     return None
 

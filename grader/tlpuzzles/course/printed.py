@@ -71,6 +71,8 @@ def _value(line: PrintedLine, a: Sequence[float]) -> Fault | None:
         return Fault(
             f"{start} That is the element before it is doubled: print after the loop.", "printed-before-doubling", 2
         )
+    if _near(line.value, a[0] ** 2):
+        return Fault(f"{start} That is the element times itself.", "squared", 1)
     for place, element in enumerate(a):
         if _near(line.value, 2 * element):
             return Fault(

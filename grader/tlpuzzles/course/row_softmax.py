@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from tlpuzzles.course.inputs import equal_rows, normal, offset, one_finite
 from tlpuzzles.course.vocabulary import Case, Exercise, Mistake, Runs, Sizes, Tensors, TensorSpec, Tolerance
-from tlpuzzles.kernel.requirements import no_global_intermediate, one_launch, sums_in
+from tlpuzzles.kernel.requirements import no_global_intermediate, one_launch, rounds_once, sums_in
 
 if TYPE_CHECKING:
     import torch
@@ -32,7 +32,7 @@ def _ragged(rng: random.Random) -> Sizes:
 
 
 def _short(rng: random.Random) -> Sizes:
-    return {"M": 2 * rng.randint(64, 90) + 1, "N": rng.choice((33, 96, 100, 127))}
+    return {"M": 2 * rng.randint(128, 165) + 1, "N": 2 * rng.randint(2, 15) + 1}
 
 
 def _whole_tiles(rng: random.Random) -> Sizes:
@@ -43,8 +43,9 @@ def _one_column(rng: random.Random) -> Sizes:
     return {"M": 2 * rng.randint(2, 7) + 1, "N": 1}
 
 
-def _one_row(_rng: random.Random) -> Sizes:
-    return {"M": 1, "N": LONGEST}
+def _one_row(rng: random.Random) -> Sizes:
+    # A tile of LONGEST columns, and no multiple of a shorter one that a kernel may take the row in.
+    return {"M": 1, "N": 2 * rng.randint(LONGEST // 4 + 50, LONGEST // 2 - 100) + 1}
 
 
 def _many_blocks(rng: random.Random) -> Sizes:
@@ -262,10 +263,10 @@ EXERCISE = Exercise(
         ),
         Case("one-finite", "rows of minus infinity but for one element", _ragged, draw=one_finite()),
         Case("all-equal", "rows whose elements are all equal", _ragged, draw=equal_rows()),
-        Case("short-rows", "rows shorter than a block has threads", _short),
+        Case("short-rows", "rows shorter than a warp has threads", _short),
         Case("whole-tiles", "sizes that are powers of two, or multiples of them", _whole_tiles),
         Case("one-column", "rows of a single element", _one_column),
-        Case("one-row", "a single row, as long as rows get", _one_row),
+        Case("one-row", "a single row of thousands, a length that nothing divides", _one_row),
         Case("many-blocks", "more blocks than a GPU runs at once", _many_blocks, runs=Runs.ON_CUDA),
     ),
     draw=normal(),
@@ -276,5 +277,6 @@ EXERCISE = Exercise(
     tolerance={"float16": Tolerance(frobenius=5e-4, row=1e-3, element=2e-3)},
     flops=_flops,
     mistakes=_MISTAKES,
-    requirements=(one_launch(), sums_in("float32"), no_global_intermediate()),
+    requirements=(one_launch(), sums_in("float32"), rounds_once("T.exp"), no_global_intermediate()),
+    collecting_hint=2,
 )

@@ -167,6 +167,7 @@ EXERCISE = Exercise(
         ask=candidates.ask,
         read=candidates.read,
         sample=2,
+        least=8,
         chosen_by=ChosenBy.FUNCTION,
         tuned_sizes={"M": 4096, "N": 4096, "K": 4096},
         choose=sweeps.choose,

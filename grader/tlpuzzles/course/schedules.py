@@ -43,10 +43,16 @@ class Proposed:
     chosen_by: ChosenBy
     tuned_sizes: Mapping[str, int]
     """Problem sizes that are tuned for on a GPU."""
+    least: int = 1
+    """So many schedules must be proposed for the problem that they are graded on, too."""
     choose: Callable[[Sequence[Schedule], Measure], Call] | None = None
     """The call that picks the winner; for ChosenBy.FUNCTION."""
     chosen: Callable[[Sequence[Schedule], Measure, Answer], Fault | None] | None = None
     """What is wrong with the winner that came back; for ChosenBy.FUNCTION."""
+
+    def too_few(self, answer: Answer | None) -> bool:
+        """Whether fewer schedules were proposed than must be."""
+        return answer is not None and len(self.read(answer)) < self.least
 
     def sampled(self, schedules: Sequence[Schedule], rng: random.Random) -> list[Schedule]:
         """`sample` of the schedules, in their order: the first, for it is what a GPU would be given untuned, and

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tlpuzzles.course.functions import Answer, Json
@@ -17,12 +17,23 @@ _SIZES = ("M", "N", "K")
 
 
 def configs_of(answer: Answer) -> list[dict[str, Any]]:
-    """The configurations in an answer that a kernel can be traced with, none twice, `MOST` at most."""
+    """The configurations in an answer that a kernel can be traced with, none twice, `MOST` at most.
+
+    The answer tells the parameters of the factory, too (`Call.beside`)."""
     found: list[dict[str, Any]] = []
-    for config in answer.value if isinstance(answer.value, list) else ():
-        if malformed(config) is None and config not in found:
+    told = answer.value if isinstance(answer.value, dict) else {}  # a forged answer may be anything
+    value, parameters = told.get("value"), told.get("parameters")
+    if not isinstance(parameters, list):
+        parameters = None
+    for config in value if isinstance(value, list) else ():
+        if malformed(config) is None and not not_taken(config, parameters) and config not in found:
             found.append(config)
     return found[:MOST]
+
+
+def not_taken(config: Mapping[str, Json], parameters: Sequence[str] | None) -> list[str]:
+    """The keys of a config that are none of the factory's parameters; None: it takes any."""
+    return [] if parameters is None else [name for name in config if name not in parameters]
 
 
 def malformed(config: Json) -> tuple[str, str] | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from tlpuzzles.course.functions import Answer, Call, Fault, FunctionCheck, Json, Of, shown
 from tlpuzzles.course.legality import smem_bytes, why_refused
-from tlpuzzles.course.tuning_configs import MOST, kind, listed, malformed
+from tlpuzzles.course.tuning_configs import MOST, kind, listed, malformed, not_taken
 from tlpuzzles.device.limits import ARCHITECTURES, Architecture, architecture
 
 Config = Mapping[str, Any]
@@ -41,8 +41,8 @@ def function_checks(function: str, tuned: str) -> tuple[FunctionCheck, ...]:
         FunctionCheck(
             "configs-form",
             f"{function} returns a list of dicts, each with the five tunables",
-            lambda rng: [ask(_large(rng)), ask(_small(rng))],
-            _each(_form),
+            lambda rng: [Call(function, sizes, beside=tuned) for sizes in (_large(rng), _small(rng))],
+            _each(lambda call, value: _form(call, value, tuned)),
         ),
         FunctionCheck(
             "configs-count",
@@ -109,16 +109,31 @@ def _readable(judge: _Judge) -> _Judge:
             if what is not None:
                 # In the same words for every check, if all lists are bad: a report then says it once.
                 some = call.arch is not None and any(other is None for _, other in found)
-                where = f", asked on a GPU like {_gpu(call).gpus}," if some else ""
+                where = f", asked for {a_gpu(_gpu(call))}," if some else ""
                 return Fault(f"The list{where} cannot be judged yet. {what[0]}", what[1], 2)
         return judge(calls, answers)
 
     return judged
 
 
-def _form(call: Call, value: Json) -> Fault | None:
+def _form(call: Call, told: Any, tuned: str) -> Fault | None:
+    value = told["value"]
     what = _unreadable(value)
-    return None if what is None else Fault(f"What {shown(call)} returned cannot be tuned. {what[0]}", what[1], 2)
+    if what is not None:
+        return Fault(f"What {shown(call)} returned cannot be tuned. {what[0]}", what[1], 2)
+    return _no_parameter(value, told["parameters"], tuned)
+
+
+def _no_parameter(configs: Any, parameters: Sequence[str] | None, tuned: str) -> Fault | None:
+    """Whether all keys are parameters of the factory, which is what gets them."""
+    for number, config in enumerate(configs):
+        unknown = not_taken(config, parameters)
+        if unknown:
+            such = "no such parameter: add it there, or leave it out here"
+            if len(unknown) > 1:
+                such = "no such parameters: add them there, or leave them out here"
+            return Fault(f"Config {number} sets {listed(unknown)}, but {tuned} has {such}.", "no-parameter", 2)
+    return None
 
 
 def _unreadable(value: Json) -> tuple[str, str] | None:
@@ -159,8 +174,8 @@ def _count(call: Call, configs: Any) -> Fault | None:
         return Fault(f"{asked} returned {len(configs)} configs. Return {FEWEST} to {MOST}.", "too-few", 1)
     if len(configs) > MOST:
         return Fault(
-            f"{asked} returned {len(configs)} configs, more than {MOST}. Each of them costs a compilation of two to "
-            "four seconds. Keep those that you have a reason for.",
+            f"{asked} returned {len(configs)} configs, more than {MOST}. Each of them costs a compilation of 2 to 4 "
+            "seconds, on Colab more. Keep those that you have a reason for.",
             "too-many",
             2,
         )
@@ -191,7 +206,7 @@ def _legal(calls: Sequence[Call], answers: Sequence[Answer]) -> Fault | None:
     of = next(configs for _, one, configs in asked if one is gpu)
     count = sum(1 for _, one, _ in refused if one is gpu)
     message = (
-        f"Asked on a GPU like {gpu.gpus}, {shown(call)} proposes {_cut(config)}, which cannot run there: "
+        f"Asked for {a_gpu(gpu)}, {shown(call)} proposes {_cut(config)}, which cannot run there: "
         f"{why_refused(config, gpu)}. {count} of its {len(of)} configs cannot."
     )
     if _bytes(config) <= gpu.shared_bytes:
@@ -235,7 +250,17 @@ def _small_tiles(call: Call, configs: Any) -> Fault | None:
 
 
 def _space(calls: Sequence[Call], answers: Sequence[Answer]) -> Fault | None:
-    large, again, tried, small, tried_small = (answer.value for answer in answers)
+    large, again, space, small, space_small = (answer.value for answer in answers)
+    tuned = calls[2].function
+    if not space["autotuned"]:
+        has = "@tilelang.jit, but no" if space["decorated"] else "neither @tilelang.jit nor"
+        return Fault(
+            f"{tuned} has {has} @tilelang.autotune above it. Write @tilelang.autotune(configs={calls[0].function}) "
+            "above @tilelang.jit.",
+            "not-autotuned",
+            3,
+        )
+    tried, tried_small = space["configs"], space_small["configs"]
     if large != again:
         return Fault(
             f"Two calls of {shown(calls[0])} gave different lists. The list is part of the key under which the winner "
@@ -264,6 +289,11 @@ def _space(calls: Sequence[Call], answers: Sequence[Answer]) -> Fault | None:
 
 def _bytes(config: Config) -> int:
     return smem_bytes(config["block_M"], config["block_N"], config["block_K"], config["num_stages"])
+
+
+def a_gpu(gpu: Architecture) -> str:
+    """GPUs of the architecture in a sentence: "a T4", "an H100 or H200"."""
+    return f"{'an' if gpu.gpus[0] in 'AHL' else 'a'} {gpu.gpus.replace(' and ', ' or ')}"
 
 
 def _gpu(call: Call) -> Architecture:

@@ -131,7 +131,7 @@ class Printing:
     id: str
     title: str
     case: str
-    """The case whose run is looked at: the lines of one launch."""
+    """The case that is run when this check is asked for alone. In every case the lines of one launch are looked at."""
     judge: Callable[[Sequence[PrintedLine], Tensors, Sizes], Fault | None]
     """(lines of T.print in order, inputs as float64, sizes) -> what is wrong with them."""
 
@@ -186,6 +186,8 @@ class Exercise:
     profiling: Profiling | None = None
     timed: bool = True
     """Whether it has a speed part: a kernel that prints has none."""
+    collecting_hint: int | None = None
+    """Level of the hint about sums and maxima that are made by hand in `T.Parallel`, if there is one."""
 
     @property
     def folder(self) -> str:

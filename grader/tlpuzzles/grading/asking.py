@@ -45,17 +45,10 @@ class Asking:
         posed = functions.questions(self.exercise, seed, on_cuda=self.device.is_cuda, only=self.options.only)
         goal = proposals.target(self.device.arch, self.options.class_arch)
         calls = {**posed.calls, **(proposals.ask(self.exercise, seed, goal) if self._wants_schedules() else {})}
-        if not calls:
-            return
-        self.progress(Step.CALLING, "")
-        self._called = calling.call(
-            self.warm,
-            self.submission,
-            self.device.arch,
-            calls,
-            Limits(self.options.trace_seconds),
-            self.scratch / "called",
-        )
+        if calls:
+            self.progress(Step.CALLING, "")
+            limits = Limits(self.options.trace_seconds)
+            self._called = calling.call(self.warm, self.submission, self.device.arch, calls, limits, self.scratch)
         self.output += self._called.output
         self.whole = self._called.whole
         if self.whole is None:
@@ -75,6 +68,8 @@ class Asking:
         answer = self._called.answers.get(proposals.NAME)
         schedules = proposals.read(self.exercise, answer, self.options.seed, winner=self._winner)
         reason = "your function proposes no schedule that could be graded"
+        if schedules and self.exercise.proposed.too_few(answer):
+            schedules, reason = [], "your function proposes too few schedules for this problem"
         exercise = proposals.with_cases(self.exercise, schedules)
         return exercise, plan(
             exercise,

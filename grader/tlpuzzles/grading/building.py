@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tlpuzzles.border.children import Warm
@@ -31,6 +31,8 @@ class Outcome:
     """By requirement, for those that could be asked: what is missing in the first kernel that lacks it."""
     race: Problem | None = None
     """What makes a kernel wrong on a GPU although a CPU, which runs one iteration after the other, gets it right."""
+    unset: Mapping[str, Problem] = field(default_factory=dict)
+    """By kernel: the tile that it reads before setting it. A run must show whether that matters."""
     warnings: Sequence[Problem] = ()
     """Worth a word to the learner; they change no verdict."""
 
@@ -64,7 +66,8 @@ def _read(report: Report, posed: list[Posed], files: Mapping[str, Path]) -> Outc
     built: dict[str, Built] = {}
     problems: dict[str, Problem] = {}
     requirements: dict[str, Problem | None] = {}
-    warnings: dict[str, Problem] = {}
+    unset: dict[str, Problem] = {}
+    warnings: dict[str | tuple[int | None], Problem] = {}
     race: Problem | None = None
     answers = {message["case"]: message for message in report.of("built")}
     for one in posed:
@@ -77,12 +80,23 @@ def _read(report: Report, posed: list[Posed], files: Mapping[str, Path]) -> Outc
                 requirements[id_] = None if missing is None else problem(missing)
         if race is None and answer["race"] is not None:
             race = problem(answer["race"])
-        warnings.update({warning["message"]: problem(warning) for warning in answer["warnings"]})
+        if answer["unset"] is not None:
+            unset[one.case.id] = problem(answer["unset"])
+        for warning in answer["warnings"]:
+            # Of one line's warnings that differ by the sizes alone, the first says enough.
+            key = (warning["line"],) if warning["of_sizes"] else warning["message"]
+            if key not in warnings:
+                warnings[key] = _for_sizes(one, problem(warning)) if warning["of_sizes"] else problem(warning)
         if answer["problem"] is not None:
             problems[one.case.id] = problem(answer["problem"])
         else:
             built[one.case.id] = _built(one, answer, files[one.case.id])
-    return Outcome(built, problems, requirements, race, tuple(warnings.values()))
+    return Outcome(built, problems, requirements, race, unset, tuple(warnings.values()))
+
+
+def _for_sizes(posed: Posed, warning: Problem) -> Problem:
+    sizes = ", ".join(f"{name} = {size}" for name, size in posed.sizes.items())
+    return replace(warning, message=f"For {sizes}: {warning.message}")
 
 
 def _built(posed: Posed, answer: Message, capsule: Path) -> Built:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import tempfile
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +17,9 @@ from tlpuzzles.course.functions import Answer, Call
 from tlpuzzles.grading import untrusted
 from tlpuzzles.grading.learners_errors import death, explained, output
 from tlpuzzles.grading.submission import Problem, Submission
+
+CHILDREN = 3
+"""How often the time limit of one child may pass in all."""
 
 
 @dataclass(frozen=True)
@@ -41,23 +46,27 @@ def call(
 ) -> Called:
     """Makes the calls in one child, and in another one what is left when a call ends it.
 
-    Folders below `folder` are what the children can write to. `real`: with the GPU at hand instead of stand-ins for it.
+    New folders in `folder` are what the children can write to. `real`: with the GPU at hand instead of stand-ins for
+    it.
     """
-    folder.mkdir()
+    deadline = time.monotonic() + CHILDREN * limits.seconds
     waiting = {name: one.to_json() if isinstance(one, Call) else dict(one) for name, one in calls.items()}
     answers: dict[str, Answer] = {}
     problems: dict[str, Problem] = {}
     printed = ""
     while waiting:
-        report = _run(warm, submission, arch, waiting, limits, folder / str(len(answers) + len(problems)), real)
+        if time.monotonic() > deadline:
+            late = Problem("Calling the functions of your file took too long altogether.")
+            problems.update(dict.fromkeys(waiting, late))
+            break
+        report = _run(warm, submission, arch, waiting, limits, Path(tempfile.mkdtemp(dir=folder)), real)
         printed += output(report)
         found, failed, whole = _read(report, waiting)
         if whole is not None:
             return Called(answers, problems, whole, printed)
         answers.update(found)
         problems.update(failed)
-        # What has not ended once would not end the next time.
-        hopeless = {waiting[name]["function"]: problem for name, problem in failed.items() if _is_death(report)}
+        hopeless = _hopeless(report, waiting)
         rest = {name: item for name, item in waiting.items() if name not in found and name not in failed}
         if not found and not failed:
             problems.update({name: Problem("Calling the function gave no answer.") for name in rest})
@@ -76,7 +85,6 @@ def _run(
     folder: Path,
     real: bool,
 ) -> Report:
-    folder.mkdir()
     text = folder / "submission.py"
     text.write_text(submission.text, encoding="utf-8")
     listed = folder / "calls.json"
@@ -115,8 +123,7 @@ def _read(
     if _is_death(report):
         if not report.of("loaded"):
             return {}, {}, death(report, "loading your file")
-        begun = [name for m in report.of("calling") if (name := _name(m, waiting)) is not None]
-        for name in begun[-1:]:
+        for name in _begun(report, waiting)[-1:]:
             if name not in answers:
                 problems.setdefault(name, death(report, f"calling {waiting[name]['function']}"))
     return answers, problems, None
@@ -126,6 +133,18 @@ def _name(message: Message, waiting: Mapping[str, object]) -> str | None:
     """Which call a message is about; None for none that was made."""
     name = message.get("id")
     return name if isinstance(name, str) and name in waiting else None
+
+
+def _hopeless(report: Report, waiting: Mapping[str, Mapping[str, Any]]) -> dict[str, Problem]:
+    """The function that ended the process, whatever it answered before: it would end the next one too."""
+    if not _is_death(report):
+        return {}
+    functions = [waiting[name]["function"] for name in _begun(report, waiting)[-1:]]
+    return {function: death(report, f"calling {function}") for function in functions}
+
+
+def _begun(report: Report, waiting: Mapping[str, object]) -> list[str]:
+    return [name for message in report.of("calling") if (name := _name(message, waiting)) is not None]
 
 
 def _is_death(report: Report) -> bool:

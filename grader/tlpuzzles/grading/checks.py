@@ -71,6 +71,17 @@ def order_failed(problem: Problem, submission: Submission) -> Check:
     return failed(Kind.ORDER, ORDER, _TITLES[ORDER], problem, submission, {})
 
 
+def other_gpus_not_asked() -> Check:
+    """Stands for the checks that --portability off leaves out."""
+    return skipped(Kind.PORTABILITY, "portability", "other GPUs", "not asked (--portability off)")
+
+
+def not_run(exercise: Exercise, requirements: Mapping[str, Problem | None]) -> Iterator[Check]:
+    """The cases of kernels of which none may be run. `requirements`: what was asked of them all the same."""
+    reason = "not run: the kernel did not get past Build" if requirements else "there is no kernel to run"
+    return (case_skipped(case, reason) for case in exercise.cases)
+
+
 def case_skipped(case: Case, reason: str) -> Check:
     return skipped(Kind.CORRECTNESS, case.id, case.title, reason)
 
@@ -83,8 +94,12 @@ def build(exercise: Exercise, outcome: Outcome, problems: Mapping[str, Problem],
     if outcome.warnings:
         first = outcome.warnings[0]
         detail = Detail(location=location(submission, first.line))
-        return passed(Kind.BUILD, BUILD, _TITLES[BUILD], "\n".join(w.message for w in outcome.warnings), detail)
+        return passed(Kind.BUILD, BUILD, _TITLES[BUILD], "\n".join(map(_warned, outcome.warnings)), detail)
     return passed(Kind.BUILD, BUILD, _TITLES[BUILD])
+
+
+def _warned(warning: Problem) -> str:
+    return warning.message if warning.line is None else f"Line {warning.line}: {warning.message}"
 
 
 def requirements(exercise: Exercise, found: Mapping[str, Problem | None], submission: Submission) -> Iterator[Check]:
@@ -96,6 +111,14 @@ def requirements(exercise: Exercise, found: Mapping[str, Problem | None], submis
             yield failed(Kind.REQUIREMENT, requirement.id, requirement.title, missing, submission, {})
         else:
             yield passed(Kind.REQUIREMENT, requirement.id, requirement.title)
+
+
+def follows_schedules(told: str | None, submission: Submission) -> Check:
+    """Whether different schedules gave different kernels; `told`: which did not."""
+    id_, title = "follows-schedules", "the kernel follows its schedule"
+    if told is None:
+        return passed(Kind.REQUIREMENT, id_, title)
+    return failed(Kind.REQUIREMENT, id_, title, Problem(told), submission, {})
 
 
 def not_started(todos: Sequence[Todo]) -> Check:

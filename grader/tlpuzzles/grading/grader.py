@@ -92,7 +92,9 @@ class _Grading:
             self.checks.append(checks.build_failed(ours, self.submission))
         elsewhere, unasked = self._not_graded()
         timed = self.exercise.timed
-        earned = points(self.checks, timed=timed, elsewhere=elsewhere, unasked=unasked)
+        unreached = self._unreached(elsewhere)
+        unasked |= {check.id for check in unreached} if self.options.only is not None else set()
+        earned = points([*self.checks, *unreached], timed=timed, elsewhere=elsewhere, unasked=unasked)
         return Result(
             exercise=ExerciseName(number=self.exercise.number, slug=self.exercise.slug),
             file=self.submission.shown,
@@ -120,6 +122,16 @@ class _Grading:
         asked = {check.id for check in self.checks if check.id == only}
         asked |= {case.id for case in self.exercise.cases if only in (case.id, case.like)}
         return elsewhere, {check.id for check in self.checks} - elsewhere - asked
+
+    def _unreached(self, elsewhere: set[str]) -> list[Check]:
+        """The checks that the grading did not come to: they earn nothing, and have their share."""
+        exercise = self.exercise
+        declared = {case.id: Kind.CORRECTNESS for case in exercise.cases}
+        declared |= {check.id: Kind.FUNCTION for check in exercise.functions}
+        declared |= {exercise.printing.id: Kind.OUTPUT} if exercise.printing is not None else {}
+        declared |= {exercise.profiling.id: Kind.FUNCTION} if exercise.profiling is not None else {}
+        made = {check.id for check in self.checks} | elsewhere
+        return [checks.skipped(kind, id_, id_, "not reached") for id_, kind in declared.items() if id_ not in made]
 
     def _run(self) -> None:
         if self.submission.problem is not None:
@@ -186,7 +198,7 @@ class _Grading:
         or touch a file that the grading goes on to use: `folder` comes into being when the last of them has ended.
         """
         self.grader.progress(Step.TRACING, "")
-        own = self._traced("", self.grader.device.arch, self.plan.kernels)
+        own = self._traced(self.grader.device.arch, self.plan.kernels)
         self.output += own.output
         if own.whole is not None:
             self.checks.append(checks.build_failed(own.whole, self.submission))
@@ -194,18 +206,19 @@ class _Grading:
         others: dict[str, tracing.Traced] = {}
         if own.follows_arch and self.options.portability is not Portability.OFF:
             posed = representatives(self.plan)
-            waiting = {name: pool.submit(self._traced, f"-{name}", name, posed) for name in self._names()}
+            waiting = {name: pool.submit(self._traced, name, posed) for name in self._names()}
             others = {name: future.result() for name, future in waiting.items()}
             self.grader.warm.revive()
         self.folder = Path(tempfile.mkdtemp(dir=self.scratch))
         return Traced(own, others)
 
-    def _traced(self, suffix: str, arch: str, posed: Sequence[Posed]) -> tracing.Traced:
-        folder = self.scratch / f"traced{suffix}"
+    def _traced(self, arch: str, posed: Sequence[Posed]) -> tracing.Traced:
         limit = self.options.trace_seconds
         traced = tracing.Traced()
         with self._blaming_the_file() as blamed:
-            traced = tracing.trace(self.grader.warm, self.submission, self.exercise.factory, arch, posed, limit, folder)
+            traced = tracing.trace(
+                self.grader.warm, self.submission, self.exercise.factory, arch, posed, limit, self.scratch
+            )
         return traced if blamed.problem is None else tracing.Traced(whole=blamed.problem)
 
     @contextmanager
@@ -230,6 +243,9 @@ class _Grading:
         problems = {p.case.id: of_kernel[p.kernel] for p in self.plan.problems if p.kernel in of_kernel}
         self.checks.append(checks.build(self.exercise, outcome, problems, self.submission))
         self.checks.extend(checks.requirements(self.exercise, outcome.requirements, self.submission))
+        if self.exercise.proposed is not None and len(outcome.built) > 1:
+            digests = {case: built.digest for case, built in outcome.built.items()}
+            self.checks.append(checks.follows_schedules(proposals.ignored(self.exercise, digests), self.submission))
         compilers = Compilers(
             self.grader.warm,
             self.submission,
@@ -241,12 +257,12 @@ class _Grading:
             if not self._stops() and self.options.portability is not Portability.OFF:
                 compilers.start(self._capsules(traced, outcome))
             if not outcome.built:
-                self.checks.extend(
-                    checks.case_skipped(case, "there is no kernel to run") for case in self.exercise.cases
-                )
+                self.checks.extend(checks.not_run(self.exercise, outcome.requirements))
             elif not self._stops():
                 self._run_kernels(outcome, problems, inputs.result())
-            if not self._stops():
+            if self.options.portability is Portability.OFF:
+                self.checks.extend([checks.other_gpus_not_asked()] if outcome.built else [])
+            elif not self._stops():
                 self.grader.progress(Step.PORTABILITY, "")
                 here = self.grader.device.arch if self.grader.device.is_cuda else None
                 self.checks.extend(compilers.checks(here, self.options.class_arch))
@@ -291,7 +307,7 @@ class _Grading:
                 self.plan,
                 ran,
                 problems,
-                outcome.race,
+                outcome,
                 self.submission,
                 self.folder,
                 self.options.dump,

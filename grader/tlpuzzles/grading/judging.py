@@ -12,10 +12,12 @@ from tlpuzzles.border.watching import End, Message, Report
 from tlpuzzles.course.functions import Fault
 from tlpuzzles.course.vocabulary import Case, Exercise, Printing
 from tlpuzzles.grading import checks
+from tlpuzzles.grading.building import Outcome
 from tlpuzzles.grading.plan import Plan
 from tlpuzzles.grading.stages import Ran
 from tlpuzzles.grading.submission import Problem, Submission
 from tlpuzzles.verdict.model import Check, Detail, Kind, Verdict
+from tlpuzzles.verdict.order import UNNAMED
 
 LIMITS = Limits(seconds=300, memory=None, hidden=True)
 
@@ -43,12 +45,15 @@ def judge(
     plan: Plan,
     ran: Mapping[str, Ran],
     problems: Mapping[str, Problem],
-    race: Problem | None,
+    built: Outcome,
     submission: Submission,
     folder: Path,
     dump: Path | None,
 ) -> list[Check]:
-    """A correctness check for every case, in the exercise's order, and the order check. Raises JudgeFailed."""
+    """A correctness check for every case, in the exercise's order, and the order check. Raises JudgeFailed.
+
+    `problems`: by case, why it has no kernel that may be run.
+    """
     outputs = {case: [str(file) for file in run.outputs] for case, run in ran.items() if run.problem is None}
     judged: dict[str, Message] = {}
     prints: list[Message] = []
@@ -65,6 +70,7 @@ def judge(
     failures = {**problems, **{case: run.problem for case, run in ran.items() if run.problem is not None}}
     left_out = {case.id: reason for case, reason in plan.left_out}
     sizes = {problem.case.id: dict(problem.sizes) for problem in plan.problems}
+    unset = {p.case.id: built.unset[p.kernel] for p in plan.problems if p.kernel in built.unset}
     found: list[Check] = []
     for case in exercise.cases:
         if case.id in left_out:
@@ -72,16 +78,19 @@ def judge(
             continue
         facts = {"case": case.id, "seed": plan.seed, "sizes": sizes[case.id], "dtype": case.dtype}
         if case.id in judged:
-            found.append(_check(case, judged[case.id], facts))
+            found.append(_named(_check(case, judged[case.id], facts), unset.get(case.id), submission))
         else:
             problem = failures.get(case.id) or Problem("The kernel gave no output.", ours=True)
             found.append(checks.failed(Kind.CORRECTNESS, case.id, case.title, problem, submission, facts))
+    found = list(_for_one_reason(found))
     if exercise.printing is not None:
         found.append(_printed(exercise.printing, prints, plan))
-    if race is not None:
-        found.append(checks.order_failed(race, submission))
+    if built.race is not None:
+        found.append(checks.order_failed(built.race, submission))
     else:
-        found.extend(_order(exercise, judged))
+        for check in _order(exercise, judged):
+            case_id = check.detail.case if check.detail is not None else None
+            found.append(_named(check, unset.get(case_id or ""), submission))
     return found
 
 
@@ -101,10 +110,33 @@ def _check(case: Case, answer: Message, facts: Mapping[str, object]) -> Check:
     )
 
 
+def _named(check: Check, unset: Problem | None, submission: Submission) -> Check:
+    """The check with the name of the tile and its line, if it is about one that is read before it is set."""
+    if unset is None or not check.message.startswith(UNNAMED):
+        return check
+    detail = (check.detail or Detail()).model_copy(update={"location": checks.location(submission, unset.line)})
+    message = f"The tile {unset.message}{check.message.removeprefix(UNNAMED)}"
+    return check.model_copy(update={"message": message, "detail": detail})
+
+
+def _for_one_reason(found: Sequence[Check]) -> Iterator[Check]:
+    """Where an output equals a known mistake, the others that are wrong by their values alone are not given a cause
+    each: it would be a guess, and they most likely have the same."""
+    known = next((check for check in found if check.detail is not None and check.detail.mistake is not None), None)
+    for check in found:
+        detail = check.detail
+        wrong = check.verdict is Verdict.FAILED and detail is not None and detail.error is not None
+        if known is not None and wrong and detail is not None and detail.mistake is None:
+            message = f'Wrong too, probably for the same reason as "{known.title}".'
+            yield check.model_copy(update={"message": message})
+        else:
+            yield check
+
+
 def _printed(printing: Printing, prints: Sequence[Message], plan: Plan) -> Check:
     if not prints:
-        return checks.skipped(Kind.OUTPUT, printing.id, printing.title, "its case was not run")
-    fault = prints[0]["fault"]
+        return checks.skipped(Kind.OUTPUT, printing.id, printing.title, "no case was run")
+    fault = next((answer["fault"] for answer in prints if answer["fault"] is not None), None)
     if fault is None:
         return checks.passed(Kind.OUTPUT, printing.id, printing.title)
     facts = {"case": printing.id, "seed": plan.seed}

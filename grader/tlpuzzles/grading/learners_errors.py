@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Mapping
 from typing import Any
@@ -13,6 +14,8 @@ from tlpuzzles.grading.explained import in_words
 from tlpuzzles.grading.submission import Problem
 
 MAX_TEXT = 20_000
+MATCHED = 600
+"""Characters of a message that are matched with the catalogue: some of its patterns take the square of their number."""
 MAX_LINES = 10_000_000
 
 
@@ -28,7 +31,7 @@ def death(report: Report, doing: str) -> Problem:
         return Problem(
             f"Your file was stopped: {doing} took longer than {report.seconds:.0f} s. Is there a loop that never ends?"
         )
-    if report.end is End.SIGNALLED and report.code == -signal.SIGSEGV:
+    if report.end is End.SIGNALLED and report.code == -signal.SIGSEGV and not doing.startswith("calling"):
         return Problem(
             f"Your file's process crashed while {doing}. The usual cause is None where TileLang needs a number or a "
             "tile, as in C[i] = None or A[None]: look for a function without `return`."
@@ -50,33 +53,38 @@ def explained(message: Message, doing: str = "Tracing the kernel") -> Problem:
     kind, text = _str(message, "type"), _str(message, "message")
     line = _line(message)
     raw = _str(message, "raw") or None
-    loading = message.get("stage") == "load"
+    loading, plain = message.get("stage") == "load", message.get("stage") == "function"
     if kind in ("NotAKernel", "NotPlain"):
         return Problem(text, line)
     if kind == "LaunchRefused":
+        who = "the function" if plain else "the factory"
         if text.startswith("puts"):
-            done = f"{'the file' if loading else 'the factory'} {text}"
+            done = f"{'the file' if loading else who} {text}"
         else:
-            done = f"{'it' if loading else 'the factory'} {text}"
+            done = f"{'it' if loading else who} {text}"
         when = _LOADING if loading else ""
-        advice = "Grading only traces the kernel: put trials of it under `if __name__ == '__main__':`."
+        does = "Grading calls this function without a GPU" if plain else "Grading only traces the kernel"
+        advice = f"{does}: put trials of it under `if __name__ == '__main__':`."
         return Problem(_sentence(f"{when}{done}") + " " + advice, line)
     if kind == "SystemExit":
         return Problem(f"The file calls sys.exit({text}) while it is {'loaded' if loading else 'run'}.", line, raw)
     if kind in ("ModuleNotFoundError", "ImportError") and _str(message, "module"):
         name = _str(message, "module").split(".")[0]
         return Problem(f"The file imports {name!r}, and that failed: {text}. Install it, or do without it.", line, raw)
-    known = raised.explain(
-        kind,
-        text,
-        line=line,
-        statement=_str(message, "statement"),
-        near=_names(message, "near"),
-        takes=_names(message, "takes"),
-        raw=raw or "",
-    )
-    if known is not None:
-        return in_words(known)
+    statement = _str(message, "statement")[:MATCHED]
+    # What a plain function raises is Python's, unless it uses TileLang.
+    if not plain or re.search(r"\bT\.|tilelang", statement):
+        known = raised.explain(
+            kind[:MATCHED],
+            text[:MATCHED],
+            line=line,
+            statement=statement,
+            near=_names(message, "near"),
+            takes=_names(message, "takes"),
+            raw=raw or "",
+        )
+        if known is not None:
+            return in_words(known)
     what = "Loading the file" if loading else doing
     return Problem(f"{what} raised {kind}: {_first_paragraph(text)}", line, raw)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 from tlpuzzles.border.children import Warm
@@ -37,7 +38,7 @@ def check(
         arch,
         {"profile": {**call, "arguments": {"kernel": live}, "positional": True}},
         LIMITS,
-        scratch / "profiling",
+        scratch,
         real=True,
     )
     failed = called.whole or called.problems.get("profile")
@@ -78,15 +79,14 @@ def _measured(
 ) -> float | Problem:
     case = exercise.cases[0]
     posed = Posed(case, dict(profiling.sizes), case.id)
-    traced = tracing.trace(warm, ours, profiling.factory, arch, [posed], LIMITS.seconds, scratch / "profiled")
+    traced = tracing.trace(warm, ours, profiling.factory, arch, [posed], LIMITS.seconds, scratch)
     if case.id not in traced.capsules:
         problem = traced.whole or traced.problems[case.id]
         return Problem(f"The grader's own kernel cannot be traced: {problem.message}", ours=True)
-    inside = scratch / "profiled-built"
-    inside.mkdir()
+    inside = Path(tempfile.mkdtemp(dir=scratch))
     plan = Plan(seed, (posed,), ())
     built = building.build(warm, exercise, plan, traced.capsules, inside, emit_cpu=False).built
-    times = measuring.measure(warm, exercise, case, posed.sizes, arch, built, inside)
+    times = measuring.measure(warm, exercise, case, posed.sizes, arch, built, inside, of_exercise=False)
     if case.id not in times.kernels:
         why = times.refused.get(case.id, "it was refused")
         return Problem(f"The grader's own kernel cannot be measured: {why}", ours=True)

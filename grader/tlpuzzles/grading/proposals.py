@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 
 from tlpuzzles.course.functions import Answer, Call
 from tlpuzzles.course.schedules import Schedule
@@ -52,6 +53,18 @@ def with_cases(exercise: Exercise, schedules: Sequence[Schedule]) -> Exercise:
         else:
             cases.append(case)
     return replace(exercise, cases=tuple(cases))
+
+
+def ignored(exercise: Exercise, digests: Mapping[str, str]) -> str | None:
+    """Two different schedules that gave one kernel, in a sentence; None if there are none. `digests`: by case."""
+    cases = [case for case in exercise.cases if case.like and case.id in digests]
+    for first, second in combinations(cases, 2):
+        if digests[first.id] == digests[second.id]:
+            return (
+                f"Two schedules gave the same kernel: {first.title}, and {second.title}. Use every parameter of "
+                f"{exercise.factory} in its kernel, and set none of them anew."
+            )
+    return None
 
 
 def _case(case: Case, number: int, schedule: Schedule) -> Case:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,9 +34,10 @@ class Traced:
 def trace(
     warm: Warm, submission: Submission, factory: str, arch: str, posed: Iterable[Posed], seconds: float, folder: Path
 ) -> Traced:
-    """Traces every problem in one child, which can write to `folder`. `seconds`: the time limit."""
+    """Traces every problem in one child, which can write to a new folder in `folder`. `seconds`: the time limit."""
     posed = list(posed)
-    folder.mkdir()
+    # Its name must not be foreseen: what a learner's process makes there first would be in the way.
+    folder = Path(tempfile.mkdtemp(dir=folder))
     text = folder / "submission.py"
     text.write_text(submission.text, encoding="utf-8")
     job = {

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import random
 import re
+import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -90,9 +91,7 @@ class Tuning:
             why = next(iter(times.refused.values()), "none could be traced")
             return self._failed(WINNER, Problem(f"No candidate could be measured on this GPU: {why}"))
         call = self.proposed.choose(schedules, measure)
-        called = calling.call(
-            self.warm, self.submission, self.goal.name, {WINNER: call}, Limits(seconds), self.scratch / "choosing"
-        )
+        called = calling.call(self.warm, self.submission, self.goal.name, {WINNER: call}, Limits(seconds), self.scratch)
         self._output += called.output
         problem = called.whole or called.problems.get(WINNER)
         if problem is not None:
@@ -107,18 +106,22 @@ class Tuning:
 
     def _autotuned(self, seconds: float) -> Tuned:
         """TileLang's autotuner chooses; the grader measures its choice beside other configurations."""
-        folder = self.scratch / "tuning"
-        folder.mkdir()
+        folder = Path(tempfile.mkdtemp(dir=self.scratch))
         first = self._tune(folder)
         if isinstance(first, Problem):
             again = checks.skipped(Kind.TUNING, AGAIN, TITLES[AGAIN], "the first run found no winner")
             return Tuned((*self._failed(WINNER, first).checks, again), None, self._output)
         config, capsule, took = first
         second = self._tune(folder)
-        others = self._asked_for(seconds)
-        beside = [] if isinstance(others, Problem) else [other for other in others if dict(other) != config]
-        beside = random.Random(f"{self.seed}/{WINNER}").sample(beside, min(BESIDE, len(beside)))
-        times = self._measured([config, *beside], seconds, {"0": capsule})
+        listed = self._asked_for(seconds)
+        if isinstance(listed, Problem):
+            return self._failed(WINNER, listed)
+        if config not in [dict(schedule) for schedule in listed]:
+            told = f"The autotuner's winner is none of the configurations listed: {in_words(config)}."
+            return self._failed(WINNER, Problem(told))
+        others = [schedule for schedule in listed if dict(schedule) != config]
+        beside = random.Random(f"{self.seed}/{WINNER}").sample(others, min(BESIDE, len(others)))
+        times = self._measured([config, *beside], seconds, capsule)
         return Tuned((self._judge_winner(config, beside, times), self._judge_again(took, second)), config, self._output)
 
     def _judge_winner(self, config: Schedule, beside: Sequence[Schedule], times: Times) -> Check:
@@ -182,44 +185,51 @@ class Tuning:
 
     def _asked_for(self, seconds: float) -> list[Schedule] | Problem:
         call = self.proposed.ask(self.proposed.tuned_sizes, self.goal)
-        called = calling.call(
-            self.warm, self.submission, self.goal.name, {"ask": call}, Limits(seconds), self.scratch / "asking"
-        )
+        called = calling.call(self.warm, self.submission, self.goal.name, {"ask": call}, Limits(seconds), self.scratch)
         self._output += called.output
         if "ask" not in called.answers:
             return called.whole or called.problems["ask"]
         schedules = list(self.proposed.read(called.answers["ask"]))
         return schedules or Problem(f"{call.function} gave no schedule for {self.goal.gpus}.")
 
-    def _measured(
-        self, schedules: Sequence[Schedule], seconds: float, known: Mapping[str, Capsule] | None = None
-    ) -> Times:
-        """The times of schedules, by their number in the list. `known`: capsules that are there already."""
-        known = known or {}
+    def _measured(self, schedules: Sequence[Schedule], seconds: float, tuned: Capsule | None = None) -> Times:
+        """The times of schedules, by their number in the list.
+
+        `tuned`: what the first of them became where it was tuned; it must be the kernel that it becomes here, for
+        where it was tuned it could have been any.
+        """
         template = self.exercise.case(self.proposed.case)
         sizes = self.proposed.tuned_sizes
         posed = [
             Posed(replace(template, id=str(i), like=template.id, schedule=dict(schedule)), sizes, str(i))
             for i, schedule in enumerate(schedules)
         ]
-        trace = [problem for problem in posed if problem.kernel not in known]
-        traced = tracing.Traced()
-        if trace:
-            limit = max(seconds, 3.0 * len(trace))
-            folder = self.scratch / "measuring-traced"
-            traced = tracing.trace(
-                self.warm, self.submission, self.exercise.factory, self.goal.name, trace, limit, folder
-            )
+        limit = max(seconds, 3.0 * len(posed))
+        traced = tracing.trace(
+            self.warm, self.submission, self.exercise.factory, self.goal.name, posed, limit, self.scratch
+        )
         self._output += traced.output
-        inside = self.scratch / "measuring"
-        inside.mkdir()
-        capsules = {**traced.capsules, **known}
+        inside = Path(tempfile.mkdtemp(dir=self.scratch))
+        capsules = dict(traced.capsules)
+        if tuned is not None:
+            posed.append(replace(posed[0], case=replace(posed[0].case, id=WINNER), kernel=WINNER))
+            capsules[WINNER] = tuned
         plan = Plan(self.seed, tuple(posed), ())
         outcome = building.build(self.warm, self.exercise, plan, capsules, inside, emit_cpu=False)
         refused = {key: problem.message for key, problem in {**traced.problems, **outcome.problems}.items()}
-        if not outcome.built:
+        built = dict(outcome.built)
+        if tuned is not None and (WINNER not in built or "0" not in built):
+            refused.setdefault("0", refused.get(WINNER, "it could not be built"))
+        elif tuned is not None and built.pop(WINNER).digest != built["0"].digest:
+            del built["0"]
+            refused["0"] = (
+                "where it was tuned it became another kernel than where it was traced. Let nothing but the sizes, the "
+                "configuration and torch.cuda.get_device_capability() decide what it is"
+            )
+        built.pop(WINNER, None)
+        if not built:
             return Times(refused=refused)
-        times = measuring.measure(self.warm, self.exercise, template, sizes, self.goal.name, outcome.built, inside)
+        times = measuring.measure(self.warm, self.exercise, template, sizes, self.goal.name, built, inside)
         return Times(times.kernels, times.baseline, {**refused, **times.refused})
 
     def _told(self, winner: Schedule, took: float, times: Times, proposed: int) -> str:

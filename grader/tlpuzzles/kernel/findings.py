@@ -33,6 +33,8 @@ class Kind(Enum):
     """A store in `T.Parallel` that several iterations make to one element."""
     FRAGMENT_ACCESS = "fragment access"
     """An element of a fragment used outside of `T.Parallel`."""
+    UNSET = "unset"
+    """A tile that is read before anything sets it."""
     MISCOMPILED = "miscompiled"
     """Right, and compiled wrongly for some GPU by this release of TileLang."""
     LAUNCH = "launch"
@@ -53,6 +55,8 @@ class Finding:
     """What is wrong and what to do about it."""
     line: int | None = None
     """Line in the learner's file."""
+    collects: bool = False
+    """Whether it is a sum, maximum or the like made by hand, which an exercise may have a hint about."""
 
 
 def worst_first(findings: list[Finding]) -> tuple[Finding, ...]:

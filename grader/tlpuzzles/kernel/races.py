@@ -157,6 +157,7 @@ class Races:
             "every thread has a variable of its own and sees only its share of the loop: the result is wrong without "
             f"any error. Keep the values in a fragment and collect them with {_reduction(store.value)}.",
             step.line,
+            collects=True,
         )
 
     def _first_store(self, loop: ir.For, data: ir.Var) -> ir.Stmt | None:
@@ -249,21 +250,28 @@ def _variables(loops: list[ir.For]) -> str:
 def _parallel_finding(step: Step, store: ir.BufferStore, missing: list[ir.For], updates: bool, splits: bool) -> Finding:
     element = f"{store.buffer.name}[{', '.join(map(show, store.indices))}]"
     over, left_out = _variables(list(step.parallel)), _variables(missing)
-    fix = (
-        f"To combine over {left_out} use {_reduction(store.value)}, or make the loop over {left_out} a T.serial loop "
-        "inside the T.Parallel one."
-        if updates
-        else f"Use {left_out} in the index, or take the loop over {left_out} away."
-    )
+    fix = f"Use {left_out} in the index, or take the loop over {left_out} away."
+    if updates:
+        fix = f"To combine over {left_out} use {_reduction(store.value)} on a fragment that holds the values."
     start = f"The store to {element} in T.Parallel over {over} does not use {left_out}: "
+    if splits and updates and store.buffer.scope == ir.Scope.FRAGMENT:
+        rest = (
+            f"on a GPU each thread {_adds(store.value)} a copy of {element} of its own, and nothing brings the copies "
+            "together, so the result is wrong without any error. "
+        )
+        return Finding(Kind.PARALLEL_STORE, Severity.FAILS, start + rest + fix, step.line, collects=True)
     if splits:
         rest = (
             f"on a GPU threads with different {left_out} write the same element at the same time, and the result is "
             "wrong without any error. "
         )
-        return Finding(Kind.PARALLEL_STORE, Severity.FAILS, start + rest + fix, step.line)
+        return Finding(Kind.PARALLEL_STORE, Severity.FAILS, start + rest + fix, step.line, collects=updates)
     rest = "it works only because TileLang then gives all of that loop to one thread, which is slow. "
     return Finding(Kind.PARALLEL_STORE, Severity.WARNS, start + rest + fix, step.line)
+
+
+def _adds(value: ir.Expr) -> str:
+    return "adds to" if isinstance(value, (ir.Add, ir.Sub)) else "updates"
 
 
 def _reduction(value: ir.Expr) -> str:

@@ -6,7 +6,7 @@ are imported when there is a kernel to look at.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,16 @@ if TYPE_CHECKING:
     from tlpuzzles.kernel.steps import Step
     from tlpuzzles.kernel.tile_ir import Buffer
 
+_GIVEN = {"T.gemm": "The sums of T.gemm", "T.exp": "The exponentials"}
+"""What the functions give, for messages."""
+
 _PRODUCTS = ("tl.tileop.gemm", "tl.tileop.wgmma_gemm")
+
+ENOUGH = 5e-4
+"""Relative error that a constant may have: as much as rounding a number to float16 costs, so 0.798 will do for
+0.79788."""
+NEAR = 0.03
+"""Within that, a number is taken for a constant that was written carelessly."""
 
 
 def uses_gemm(times: int = 1) -> Requirement:
@@ -75,6 +84,58 @@ def sums_in(dtype: str = "float32") -> Requirement:
         return None
 
     return Requirement(f"sums-in-{dtype}", f"sums up in {dtype}", check)
+
+
+def rounds_once(source: str) -> Requirement:
+    """What `source` gives, "T.gemm" or "T.exp", is rounded to float16 when it is finished and no sooner."""
+
+    def check(kernel: Kernel) -> str | None:
+        from tlpuzzles.kernel.rounding import Source, roundings
+
+        found = next(roundings(kernel, Source(source)), None)
+        if found is None:
+            return None
+        into = f", into {found.tile}," if found.tile else ""
+        return (
+            f"{_GIVEN[source]} are rounded to {found.dtype}{_in_lines([found.rounded])}{into} and then computed "
+            f"with{_in_lines([found.used])}: each rounding loses digits. Keep them in float32, in a fragment from "
+            'T.alloc_fragment(shape, "float32"), until all is computed. The copy that writes the finished tile converts '
+            "it, and that rounding is the only one."
+        )
+
+    return Requirement("rounds-once", "rounds to float16 once, at the end", check)
+
+
+def constants(function: str, *families: Mapping[str, float]) -> Requirement:
+    """The constants of `function` are written with enough digits.
+
+    families: for each constant, the forms in which it may stand ("2 * sqrt(2 / pi)"), with their values. A number
+    near one of them is taken for it, and must be within ENOUGH of it, if the kernel has no exact form of that constant
+    but has some form of each other one, exact or not: that tells the function from others with similar numbers.
+    """
+
+    def check(kernel: Kernel) -> str | None:
+        numbers = list(_numbers(kernel))
+        exact = [any(_off(value, form) <= ENOUGH for value, _ in numbers for form in f.values()) for f in families]
+        near = [
+            [(v, line, name, f[name]) for v, line in numbers for name in f if ENOUGH < _off(v, f[name]) < NEAR]
+            for f in families
+        ]
+        if not all(is_exact or others for is_exact, others in zip(exact, near, strict=True)):
+            return None
+        for is_exact, others in zip(exact, near, strict=True):
+            if not is_exact:
+                value, line, name, right = min(others, key=lambda other: _off(other[0], other[3]))
+                digits = f"{right:.7g}"
+                meant = name if name == digits else f"{name} = {digits}"
+                return (
+                    f"{value:g}{_in_lines([line])} stands where {function} has {meant}: it is "
+                    f"{100 * _off(value, right):.1g} % off. Write it with all its digits, or let Python compute it: "
+                    "math.sqrt and math.pi may stand in a kernel."
+                )
+        return None
+
+    return Requirement("constants", f"has the constants of {function}", check)
 
 
 def one_launch() -> Requirement:
@@ -162,6 +223,23 @@ def _summed(kernel: Kernel) -> Iterator[Buffer]:
             kind = call.args[2]
             if isinstance(kind, ir.StringImm) and kind.value in ("sum", "abssum"):
                 yield region(call.args[0]).buffer
+
+
+def _numbers(kernel: Kernel) -> Iterator[tuple[float, int | None]]:
+    """The floating-point numbers in the kernel, without their signs, and the lines in which they stand."""
+    from tlpuzzles.kernel import tile_ir as ir
+    from tlpuzzles.kernel.steps import expressions
+
+    for step in kernel.steps:
+        for expr in expressions(step.stmt):
+            for node in ir.walk(expr):
+                if isinstance(node, ir.FloatImm):
+                    yield abs(node.value), step.line
+
+
+def _off(value: float, right: float) -> float:
+    """Relative error."""
+    return abs(value / right - 1)
 
 
 def _times(count: int) -> str:

@@ -200,7 +200,10 @@ def _registers(cost: LaunchCost) -> Iterator[Finding]:
         message = f"{start} Use smaller fragments or more threads, or keep the data in shared memory."
         yield _finding(Kind.REGISTERS, message, cost.launch.line)
     else:
-        message = f"{start} What does not fit is moved to slow memory. Smaller fragments or more threads avoid that."
+        message = (
+            f"{start} What does not fit is moved to slow memory. That costs no points by itself, only speed. Smaller "
+            "fragments (fewer rows, for example) or more threads avoid it."
+        )
         yield _finding(Kind.REGISTERS, message, cost.launch.line, Severity.WARNS)
 
 

@@ -19,9 +19,12 @@ if TYPE_CHECKING:
 HUGE = 100.0
 """A value so many times the largest expected one comes from what a tile held before it was set."""
 
+UNNAMED = "A tile is read before it is set"
+"""Begins the message where no name of the tile is known."""
+
 UNSET = (
-    "A GPU's shared memory and registers hold leftovers of earlier work: clear or fill every tile that T.gemm, +=, "
-    "T.reduce_max(clear=False) or the like adds to."
+    "A GPU's shared memory and registers hold leftovers of earlier work. Clear or fill every tile that T.gemm, +=, or "
+    "T.reduce_sum and T.reduce_max with clear=False add to."
 )
 
 
@@ -89,7 +92,7 @@ def _both_unwritten(runs: Runs) -> torch.Tensor:
 def _unset_in_first(runs: Runs, nan: torch.Tensor) -> Finding:
     where = region(nan, runs.output.shape)
     message = (
-        f"A tile is read before it is set: {runs.output.name} is NaN {_place(where)} if shared memory and fragments "
+        f"{UNNAMED}: {runs.output.name} is NaN {_place(where)} if shared memory and fragments "
         f"start as NaN, and is not if they start as large numbers. {UNSET}"
     )
     return Finding(Dependence.OLD_CONTENTS, message, where, explains_first=True)
@@ -102,7 +105,7 @@ def _differs(runs: Runs, second: torch.Tensor, where: Region | None) -> Finding:
         huge &= ~unwritten
     if bool(huge.any()):
         message = (
-            f"A tile is read before it is set: {runs.output.name} changes {_place(where)} if shared memory and "
+            f"{UNNAMED}: {runs.output.name} changes {_place(where)} if shared memory and "
             f"fragments start as large numbers instead of NaN (max and min skip a NaN, so that run hides it). {UNSET}"
         )
         return Finding(Dependence.OLD_CONTENTS, message, where)

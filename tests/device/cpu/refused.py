@@ -64,6 +64,26 @@ REFUSED: dict[str, Refused] = {
         N,
         "    T.copy(A[bx * 64], s)",
     ),
+    "a print of a whole tile for some threads": Refused(
+        vector(
+            IN_THREAD
+            + "f = T.alloc_fragment((64,), dtype)\nT.copy(A[bx * 64], f)\n"
+            + "if bx == 0 and tx == 0:\n    T.print(f, msg='first')\nT.copy(f, B[bx * 64])"
+        ),
+        "T.print of a whole tile under a condition on the thread index",
+        "Print one element, T.print(f[0], ...), under this guard.",
+        N,
+        "if bx == 0 and tx == 0:",
+    ),
+    "a print of a whole matrix for some threads": Refused(
+        matrix(
+            IN_THREAD + "f = T.alloc_fragment((8, 8), dtype)\nT.copy(A, f)\nif tx < 1:\n    T.print(f)\nT.copy(f, B)"
+        ),
+        "T.print of a whole tile",
+        "T.print(f[0, 0], ...)",
+        {"M": 8, "N": 8},
+        "if tx < 1:",
+    ),
     "sync_threads for some threads": Refused(
         vector(IN_THREAD + "if tx < 32:\n    T.sync_threads()\n    B[tx] = A[tx]"),
         "T.sync_threads under a condition",

@@ -12,7 +12,7 @@ from tlpuzzles.device.cpu.effects import Effects
 from tlpuzzles.device.cpu.expressions import Expressions
 from tlpuzzles.device.cpu.ranges import Interval, reads_memory
 from tlpuzzles.device.cpu.scope import Name, Scope
-from tlpuzzles.device.cpu.threads import BREAKS
+from tlpuzzles.device.cpu.threads import BREAKS, copied_to_print
 from tlpuzzles.device.cpu.tile_operations import TileOperations
 from tlpuzzles.device.cpu.writer import Writer
 from tlpuzzles.kernel import tile_ir as ir
@@ -52,7 +52,8 @@ class Statements:
 
     def _emit(self, stmt: ir.Stmt) -> None:
         if isinstance(stmt, ir.SeqStmt):
-            for inner in stmt.seq:
+            for inner, then in zip(stmt.seq, (*stmt.seq[1:], None), strict=True):
+                self._tile_operations.printed = copied_to_print(inner, then) if then is not None else None
                 self.emit(inner)
         elif isinstance(stmt, ir.SBlockRealize):
             blocks.check(stmt, self.scope)

@@ -43,6 +43,20 @@ def is_print(node: ir.Node) -> bool:
     )
 
 
+def copied_to_print(first: ir.Stmt, then: ir.Stmt) -> ir.Buffer | None:
+    """The tile that T.print copies to shared memory in its first statement, to print it in the next; None for others.
+
+    TileLang 0.1.15 prints every whole tile that is not in shared memory this way."""
+    call = first.value if isinstance(first, ir.Evaluate) else None
+    if not isinstance(call, ir.Call) or call.op != "tl.tileop.copy":
+        return None
+    source, target = (next((n for n in ir.walk(arg) if isinstance(n, ir.BufferLoad)), None) for arg in call.args[:2])
+    printed = (load for node in ir.walk(then) if is_print(node) for load in ir.walk(node))
+    if source is None or target is None or not isinstance(then, ir.IfThenElse):
+        return None
+    return source.buffer if any(isinstance(n, ir.Buffer) and n is target.buffer for n in printed) else None
+
+
 def _acts_in_every_thread(node: ir.Node) -> bool:
     return (isinstance(node, ir.Call) and node.op in ATOMICS) or is_print(node)
 

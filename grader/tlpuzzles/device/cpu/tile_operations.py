@@ -40,6 +40,8 @@ class TileOperations:
         self._on = expressions
         self._writer = writer
         self._regions = Regions(expressions)
+        self.printed: ir.Buffer | None = None
+        """The tile that the next operation copies for T.print; None if it is an operation of the learner's own."""
         self._known: dict[str, Callable[[ir.Call], None]] = {
             "copy": self._copy,
             "async_copy": self._copy,
@@ -82,6 +84,14 @@ class TileOperations:
             where = (
                 "inside T.Parallel" if scope.parallel else "under a condition on the thread index, or with its value"
             )
+            if self.printed is not None:
+                first = ", ".join("0" for _ in self.printed.shape)
+                raise scope.unsupported(
+                    f"T.print of a whole tile {where.partition(',')[0]}",
+                    "it copies the tile first, and all threads of a block must take part in that",
+                    f"Print one element, T.print({self.printed.name}[{first}], ...), "
+                    f"{'there' if scope.parallel else 'under this guard'}.",
+                )
             raise scope.unsupported(
                 f"T.{call.op.removeprefix(TILE_OP)} {where}",
                 "all threads of a block work on a tile operation together",

@@ -31,7 +31,7 @@ def explain(raw: str, arch: str, func: ir.PrimFunc | None = None, table: Sequenc
     An unknown message is cut down to its first line that says something. `func` is the kernel, for the line.
     """
     text = _without_source(raw)
-    found = find(text, table, {"gpu": gpu_name(arch)})
+    found = find(text, table, {"gpu": gpu_name(arch), **_operands(func)})
     if found is None:
         return Explanation(UNKNOWN, _first_line(text), "", text, _marked(text))
     known = found.known
@@ -81,6 +81,8 @@ def _find(where: Where, match: re.Match[str], func: ir.PrimFunc) -> int | None:
         return _using(func, names)
     if where is Where.CALL:
         return next((statement.line for statement, _ in _tile_operations(func, match["op"])), None)
+    if where is Where.MIXED_GEMM:
+        return next((statement.line for statement, *_ in _mixed_gemms(func)), None)
     if where is Where.GEMM:
         groups = match.groupdict()
         tile = [groups["m"], groups["n"]] if groups.get("m") else None
@@ -127,6 +129,24 @@ def _tile_operations(func: ir.PrimFunc, name: str) -> Iterator[tuple[ir.Evaluate
     for node in ir.walk(func):
         if isinstance(node, ir.Evaluate) and isinstance(node.value, ir.Call) and node.value.op == TILE_OP + name:
             yield node, node.value
+
+
+def _mixed_gemms(func: ir.PrimFunc) -> Iterator[tuple[ir.Evaluate, ir.Buffer, ir.Buffer]]:
+    """Products of two tiles that differ in dtype."""
+    for statement, call in _tile_operations(func, "gemm"):
+        left, right = _region(call, 0), _region(call, 1)
+        if left is not None and right is not None and left.buffer.dtype != right.buffer.dtype:
+            yield statement, left.buffer, right.buffer
+
+
+def _operands(func: ir.PrimFunc | None) -> dict[str, str]:
+    """Words for the tiles of the first product that mixes dtypes: `wide` is the one to be converted."""
+    mixed = next(_mixed_gemms(func), None) if func is not None else None
+    if mixed is None:
+        return {"left": "the left one", "right": "the right one", "wide": "the larger one", "narrow_type": "16-bit"}
+    _, left, right = mixed
+    wide, narrow = (right, left) if "32" in right.dtype else (left, right)
+    return {"left": left.name, "right": right.name, "wide": wide.name, "narrow_type": narrow.dtype}
 
 
 def _result_tile(gemm: ir.Call) -> list[str]:

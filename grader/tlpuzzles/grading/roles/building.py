@@ -17,6 +17,7 @@ from tlpuzzles.grading.submission import Problem
 from tlpuzzles.kernel.capsule import Capsule, CapsuleError, Document, digest, read
 from tlpuzzles.kernel.facts import Kernel
 from tlpuzzles.kernel.findings import Finding, Kind
+from tlpuzzles.kernel.unset import read_before_set
 from tlpuzzles.kernel.vet import Vetting, vet
 
 Emit = Callable[[dict[str, Any]], None]
@@ -63,8 +64,9 @@ class _Building:
                 return self._refused(Problem(str(error), error.line), self._requirements(document, vetting))
         return {
             "problem": None,
-            "race": None if vetting.failure is None or source is None else asdict(_problem(vetting.failure)),
-            "warnings": [asdict(_problem(warning)) for warning in _warnings(vetting, on_gpu=source is None)],
+            "race": None if vetting.failure is None or source is None else asdict(self._race(vetting.failure)),
+            "unset": _unset(document),
+            "warnings": [_warning(warning) for warning in _warnings(vetting, on_gpu=source is None)],
             "requirements": self._requirements(document, vetting),
             "parameters": list(vetting.parameters.names),
             "digest": digest(document),
@@ -79,10 +81,13 @@ class _Building:
         kernel = Kernel(document.func)
         return {requirement.id: _missing(requirement.check(kernel)) for requirement in self._exercise.requirements}
 
+    def _race(self, finding: Finding) -> Problem:
+        return Problem(finding.message, finding.line, hint=self._exercise.collecting_hint if finding.collects else None)
+
     def _refused(
         self, problem: Problem, requirements: dict[str, dict[str, Any] | None] | None = None
     ) -> dict[str, Any]:
-        return {"problem": asdict(problem), "race": None, "warnings": [], "requirements": requirements or {}}
+        return {"problem": asdict(problem), "race": None, "unset": None, "warnings": [], "requirements": requirements or {}}
 
 
 def _warnings(vetting: Vetting, *, on_gpu: bool) -> Iterator[Finding]:
@@ -91,6 +96,16 @@ def _warnings(vetting: Vetting, *, on_gpu: bool) -> Iterator[Finding]:
         yield vetting.failure
     # Shared memory is left to the check of each GPU, which has the kernel that is traced for it.
     yield from (warning for warning in vetting.warnings if warning.kind is not Kind.SHARED_MEMORY)
+
+
+def _warning(finding: Finding) -> dict[str, Any]:
+    """`of_sizes`: whether other sizes may give another warning, or none."""
+    return {**asdict(_problem(finding)), "of_sizes": finding.kind is Kind.REGISTERS}
+
+
+def _unset(document: Document) -> dict[str, Any] | None:
+    finding = read_before_set(Kernel(document.func))
+    return None if finding is None else asdict(_problem(finding))
 
 
 def _problem(finding: Finding | None) -> Problem:

@@ -18,7 +18,7 @@ Emit = Callable[[dict[str, Any]], None]
 def judge(job: Mapping[str, Any], emit: Emit) -> None:
     """Job: task ("draw" or "judge"), exercise, seed, folder, cases: a list of {"id", "like", "sizes"}; to judge also
     outputs (by case, one file or two), printed (by case) and dump (a folder or None). Emits "drawn" or "judged" for
-    each case, and "printed" for the one whose prints are graded."""
+    each case, and "printed" if prints are graded."""
     exercise = catalog.find(job["exercise"])
     for item in job["cases"]:
         case, sizes = exercise.case(item["like"], item["id"]), item["sizes"]
@@ -26,7 +26,7 @@ def judge(job: Mapping[str, Any], emit: Emit) -> None:
             emit(_draw(exercise, case, sizes, job))
         elif case.id in job["outputs"]:
             emit(_judge(exercise, case, sizes, job))
-            if exercise.printing is not None and exercise.printing.case == case.id:
+            if exercise.printing is not None:
                 fault = court.judge_printed(exercise, case, sizes, job["seed"], job["printed"][case.id])
                 emit({"kind": "printed", "fault": None if fault is None else asdict(fault)})
 

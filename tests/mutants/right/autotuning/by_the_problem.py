@@ -12,6 +12,11 @@ def shared_kib():
     return next((kib for part, kib in KIB.items() if part in name), 64)
 
 
+def smem_bytes(block_M, block_N, block_K, num_stages):
+    one_stage = (block_M + block_N) * block_K
+    return 2 * max(one_stage * (num_stages or 1), block_M * block_N)
+
+
 def configs(M, N, K):
     space = {}
     for stages in (1, 2, 3, 5):

@@ -10,9 +10,16 @@ MAJOR, MINOR = torch.cuda.get_device_capability(0)
 LIMIT = {75: 64, 80: 160, 90: 227}.get(10 * MAJOR + MINOR, 96) << 10
 
 
+def smem_bytes(block_M, block_N, block_K, num_stages):
+    total = 0
+    for _ in range(num_stages) if num_stages else [None]:
+        total += block_M * block_K * 2
+        total += block_N * block_K * 2
+    return float(max(total, 2 * block_M * block_N))
+
+
 def fits(config):
-    one = (config["block_M"] + config["block_N"]) * config["block_K"] * 2
-    return one * max(1, config["num_stages"]) <= LIMIT
+    return smem_bytes(*(config[name] for name in ("block_M", "block_N", "block_K", "num_stages"))) <= LIMIT
 
 
 def configs(M, N, K):

@@ -11,6 +11,12 @@ SPACE = [
 ]
 
 
+def smem_bytes(block_M, block_N, block_K, num_stages):
+    a_and_b = [block_M * block_K, block_K * block_N] * max(1, num_stages)
+    c = block_M * block_N
+    return sum(a_and_b) * 2 if sum(a_and_b) > c else c * 2
+
+
 def configs(M, N, K):
     return SPACE
 

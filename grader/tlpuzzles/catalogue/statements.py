@@ -1,0 +1,33 @@
+"""What a statement of a learner's file tells about an error that does not name what it is about."""
+
+from __future__ import annotations
+
+import ast
+
+
+def whole_tiles(statement: str) -> dict[str, str]:
+    """Words for what stands in an expression without an index, which may be a whole tile.
+
+    `whole`: the names, "bias" or "bias or scale"; `example`: the one name, or one that stands for it.
+    """
+    names = _without_index(statement)
+    return {"whole": " or ".join(names) or "one side", "example": names[0] if len(names) == 1 else "tile"}
+
+
+def _without_index(statement: str) -> list[str]:
+    try:
+        (stated,) = ast.parse(statement.strip()).body
+    except (SyntaxError, ValueError):  # the head of a loop, a part of a statement
+        return []
+    value = getattr(stated, "value", None)
+    found: list[str] = []
+    open_ = [value] if isinstance(value, ast.expr) else []
+    while open_:
+        node = open_.pop(0)
+        if isinstance(node, ast.Name):
+            found.append(node.id)
+        elif isinstance(node, ast.Call):
+            open_ += node.args
+        elif not isinstance(node, (ast.Subscript, ast.Attribute)):
+            open_ += [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
+    return list(dict.fromkeys(found))
