@@ -52,9 +52,16 @@ def test_an_error_names_its_line_and_keeps_the_original(grade: Grade, store: str
 
 
 def test_the_hint_to_read_is_named(grade: Grade) -> None:
-    check = _graded(grade, "C[i] = torch.exp(A[i])".replace("torch.exp", "max").replace("A[i]", "A[i], 0.0"))
+    check = _graded(grade, "for k in T.serial(N / 4):\n    C[i] = A[i]")
     assert check.detail is not None
-    assert check.detail.hint == 3
+    assert check.detail.hint == 2
+
+
+def test_an_error_of_the_language_leads_to_the_cheat_sheet_and_to_no_hint(grade: Grade) -> None:
+    check = _graded(grade, "C[i] = max(A[i], 0.0)")
+    assert check.detail is not None
+    assert check.detail.hint is None
+    assert check.message.endswith("`tlpuzzles cheatsheet` shows how TileLang's functions are called.")
 
 
 def test_a_file_that_crashes_tilelang_is_told_why(grade: Grade) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.device.cuda.kernels import ADD, GEMM
+from tests.device.cuda.kernels import ADD, ATTENTION, GEMM
 from tests.kernel.constructs import tile_kernel
 from tests.tracing import HEADER, document
 from tlpuzzles.catalogue.lowering import LOWERING
@@ -71,6 +71,18 @@ def test_what_tilelang_refuses(id_: str) -> None:
     assert found.fix
     marked = [number for number, line in enumerate((HEADER + source).splitlines(), 1) if "# here" in line]
     assert not marked or found.line == marked[0]
+
+
+def test_of_two_products_the_one_that_mixes_dtypes_is_named_with_its_tiles() -> None:
+    line = "T.gemm(weights, v, result, policy=how)"
+    source = ATTENTION.replace(line, f"{line.replace('weights', 'scores')}  # here")
+    found = lower(document(source), {}, "sm_80").explanation
+    assert found is not None
+    assert found.message.endswith("must have one dtype; scores is float32, v is float16")
+    assert found.fix.startswith("T.copy scores into a float16 tile first")
+    marked = [number for number, line in enumerate((HEADER + source).splitlines(), 1) if "# here" in line]
+    assert [found.line] == marked
+    assert found.hint == 2
 
 
 @pytest.mark.parametrize("id_", RECORDED)

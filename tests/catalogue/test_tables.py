@@ -14,6 +14,9 @@ from tlpuzzles.catalogue.lowering import LOWERING
 from tlpuzzles.catalogue.nvcc import NVCC
 from tlpuzzles.catalogue.raised import RAISED
 from tlpuzzles.catalogue.reading import READING
+from tlpuzzles.course import catalog
+from tlpuzzles.workspace.folders import shipped
+from tlpuzzles.workspace.hints import split_hints
 
 TABLES = {"raised": RAISED, "reading": READING, "lowering": LOWERING, "nvcc": NVCC, "launching": LAUNCHING}
 ENTRIES = [pytest.param(table, known, id=known.id) for table, all_ in TABLES.items() for known in all_]
@@ -57,3 +60,38 @@ def test_a_general_entry_does_not_come_before_a_special_one() -> None:
         for number, known in enumerate(table):
             for later in table[number + 1 :]:
                 assert known.pattern not in later.pattern
+
+
+SPEAKS_OF = {
+    "reduce-layout": ("row_softmax", "butterfly"),
+    "reduce-butterfly": ("row_softmax", "butterfly"),
+    "no-layout": ("row_softmax", "No available layout found"),
+    "gemm-accumulator": ("tiled_gemm", "in registers and in float32"),
+    "gemm-mixed": ("flash_attention", "its copy in float16 for the second product"),
+    "gemm-inner-mismatch": ("flash_attention", "transpose_B=True"),
+    "gemm-outer-mismatch": ("tiled_gemm", "Each tile has the shape"),
+    "gemm-one-axis": ("tiled_gemm", "Each tile has the shape"),
+    "reduce-shape": ("flash_attention", "T.reduce_max` of scores into row_max along dim 1"),
+    "reduce-without-result": ("row_softmax", "T.reduce_max` of `rows` into `row_max`"),
+    "copy-shapes": ("tiled_gemm", "T.copy` from a position"),
+    "fraction-of-trips": ("vector_add", "the division that rounds up"),
+    "autotune-configs-missing": ("autotuning", "`configs` is the function itself"),
+    "autotune-order": ("autotuning", "Python applies the one next to `def` first"),
+    "autotune-no-configs": ("autotuning", "or nothing is left"),
+    "autotune-unused-keys": ("autotuning", "parameters' names as keys"),
+    "autotune-config-type": ("autotuning", "Append the dict"),
+}
+"""An exercise whose hint, on the level that an entry leads to, speaks of its subject, and the words there."""
+
+
+def test_a_hint_that_an_entry_leads_to_speaks_of_its_subject() -> None:
+    led = {known.id: int(known.hint) for all_ in TABLES.values() for known in all_ if known.hint is not None}
+    assert led.keys() == SPEAKS_OF.keys()
+    for id_, (slug, words) in SPEAKS_OF.items():
+        levels = split_hints(shipped(catalog.find(slug)).hints(catalog.find(slug)).read_text("utf-8"))
+        level = levels[led[id_] - 1]
+        assert words in " ".join(level.split()), (id_, slug)
+
+
+def test_an_error_of_the_language_leads_to_the_cheat_sheet_or_to_a_hint_but_not_to_both() -> None:
+    assert not [known.id for all_ in TABLES.values() for known in all_ if known.cheatsheet and known.hint is not None]

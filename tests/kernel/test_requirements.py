@@ -13,9 +13,11 @@ from tests.tracing import document
 from tlpuzzles.kernel.facts import Kernel
 from tlpuzzles.kernel.requirements import (
     accumulates_in,
+    constants,
     many_blocks,
     no_global_intermediate,
     one_launch,
+    rounds_once,
     sums_in,
     uses_gemm,
 )
@@ -132,3 +134,111 @@ def test_naming_requirements_loads_no_ir() -> None:
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert "tlpuzzles.kernel.requirements" in found.stdout
     assert "tlpuzzles.kernel.tile_ir" not in found.stdout
+
+
+ROUNDED = """
+@tilelang.jit(out_idx=[-1])
+def kernel():
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float16"), V: T.Tensor((64,), "float16"), C: T.Tensor((64, 64), "float16")):
+        with T.Kernel(1, threads=128):
+            a = T.alloc_shared((64, 64), "float16")
+            total = T.alloc_fragment((64, 64), "float32")
+            half = T.alloc_fragment((64, 64), "float16")
+            T.copy(A, a)
+            T.gemm(a, a, total, clear_accum=True)
+            {body}
+    return main
+"""
+EACH = "for i, j in T.Parallel(64, 64):\n                "
+
+
+def _rounded(*lines: str, source: str = "T.gemm") -> str | None:
+    return rounds_once(source).check(_kernel(ROUNDED.format(body="\n            ".join(lines))))
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("T.copy(total, half)", "T.copy(half, total)", "T.copy(total, C)"),
+        ("T.copy(total, half)", f"{EACH}half[i, j] += V[j]", "T.copy(half, C)"),
+        ("T.copy(total, half)", f"{EACH}x = half[i, j]\n                C[i, j] = T.tanh(x)"),
+        (f"{EACH}half[i, j] = total[i, j]", f"{EACH}C[i, j] = T.cast(half[i, j], 'float32') + V[j]"),
+        ("T.copy(total, a)", f"{EACH}total[i, j] = T.tanh(a[i, j])", "T.copy(total, C)"),
+        ("T.copy(total, C)", f"{EACH}C[i, j] = C[i, j] * 2"),
+    ],
+)
+def test_sums_that_are_rounded_and_computed_with_are_named_with_both_lines(lines: tuple[str, ...]) -> None:
+    message = _rounded(*lines)
+    assert message is not None
+    assert message.startswith(f"The sums of T.gemm are rounded to float16 in line {17 + lines[0].count(chr(10))}, into")
+    assert "and then computed with in line 1" in message
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("T.copy(total, C)",),
+        ("T.copy(total, half)", "T.copy(half, a)", "T.copy(a, C)"),
+        (f"{EACH}half[i, j] = T.cast(total[i, j] + V[j], 'float16')", "T.copy(half, C)"),
+        (f"{EACH}total[i, j] += V[j]", f"{EACH}C[i, j] = T.if_then_else(total[i, j] > 0, total[i, j], 0.0)"),
+        # One tile for what comes in and what goes out.
+        ("T.copy(A, half)", f"{EACH}total[i, j] += half[i, j]", "T.copy(total, half)", "T.copy(half, C)"),
+        # Bias in float16, and what is made of it, are no sums.
+        (f"{EACH}half[i, j] = V[j] + V[i]", f"{EACH}total[i, j] += half[i, j]", "T.copy(total, C)"),
+    ],
+)
+def test_sums_may_be_rounded_when_all_is_computed(lines: tuple[str, ...]) -> None:
+    assert _rounded(*lines) is None
+
+
+def test_exponentials_in_float16_are_named() -> None:
+    message = _rounded(f"{EACH}C[i, j] = T.exp(half[i, j])", source="T.exp")
+    assert message is None  # TileLang computes it in float32
+    message = _rounded(f"{EACH}half[i, j] = T.exp2(total[i, j])", "T.reduce_sum(half, total, dim=1)", source="T.exp")
+    assert message is not None
+    assert message.startswith("The exponentials are rounded to float16 in line 18, into half, and then computed with")
+
+
+NUMBERS = """
+@tilelang.jit(out_idx=[-1])
+def kernel():
+    @T.prim_func
+    def main(X: T.Tensor((64,), "float32"), Y: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=64):
+            for i in T.Parallel(64):
+                x = X[i]
+                Y[i] = {formula}
+    return main
+"""
+LIKE = constants("Likeness", {"one": 0.7978846, "two * one": 1.5957691}, {"0.044715": 0.044715})
+
+
+@pytest.mark.parametrize(
+    ("formula", "named"),
+    [
+        (
+            "T.tanh(0.8 * (x + 0.044715 * x))",
+            "0.8 in line 13 stands where Likeness has one = 0.7978846: it is 0.3 % off.",
+        ),
+        ("T.exp(-1.6 * (x + 0.0447 * x))", "1.6 in line 13 stands where Likeness has two * one = 1.595769: it is 0.3"),
+        ("T.tanh(0.798 * (x + 0.045 * x))", "0.045 in line 13 stands where Likeness has 0.044715: it is 0.6 % off."),
+    ],
+)
+def test_a_constant_that_is_a_little_off_is_named_with_its_line(formula: str, named: str) -> None:
+    message = LIKE.check(_kernel(NUMBERS.format(formula=formula)))
+    assert message is not None
+    assert message.startswith(named)
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "T.tanh(0.79788 * (x + 0.0447 * x))",
+        "T.exp(-1.596 * (x + 0.044715 * x)) + 0.8",  # whatever 0.8 is for, the constant is there
+        "x / (1 + T.exp(-1.6 * x))",  # another function
+        "T.tanh(T.sqrt(0.63662) * (x + 0.044715 * x))",
+    ],
+)
+def test_constants_in_other_forms_are_left_alone(formula: str) -> None:
+    assert LIKE.check(_kernel(NUMBERS.format(formula=formula))) is None

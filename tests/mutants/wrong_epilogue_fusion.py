@@ -24,7 +24,11 @@ TWO_LAUNCHES = """\
             T.copy(C[by * block_M, bx * block_N], C_tile)
             T.copy(C_tile, C[by * block_M, bx * block_N])
 """
-OTHERS = ("ragged", "mostly-bias", "whole-tiles", "ragged-rows", "ragged-columns", "one-element")
+ROUNDED = """\
+            C_half = T.alloc_fragment((block_M, block_N), dtype)
+"""
+ADD_LOOP = f"            for i, j in T.Parallel(block_M, block_N):\n{ADD_BIAS}"
+OTHERS = ("ragged", "mostly-bias", "whole-tiles", "ragged-rows", "ragged-columns", "exact-sums", "one-element")
 
 
 def _gelu(id_: str, old: str, new: str, mistake: str | None = None, check: str = "ragged") -> Wrong:
@@ -144,6 +148,58 @@ WRONG = (
         ((GEMM, f"{GEMM}{IN_MEMORY}"),),
         Kind.REQUIREMENT,
         "no-global-intermediate",
+    ),
+    Wrong(
+        "gelu-of-rounded-sums",
+        (
+            (ADD_LOOP, ADD_LOOP + ROUNDED + "            T.copy(C_local, C_half)\n"),
+            ("x = C_local[i, j]", "x = C_half[i, j]"),
+        ),
+        Kind.REQUIREMENT,
+        "rounds-once",
+        passes=OTHERS,
+    ),
+    Wrong(
+        "epilogue-in-float16",
+        (
+            (ADD_LOOP, f"{ROUNDED}            T.copy(C_local, C_half)\n{ADD_LOOP.replace('C_local', 'C_half')}"),
+            ("x = C_local[i, j]", "x = C_half[i, j]"),
+            (f"C_local[i, j] = {GELU}", f"C_half[i, j] = {GELU}"),
+            ("T.copy(C_local, C_shared)", "T.copy(C_half, C_shared)"),
+        ),
+        Kind.REQUIREMENT,
+        "rounds-once",
+    ),
+    Wrong(
+        "sums-rounded-in-passing",
+        (("x = C_local[i, j]", 'x = T.cast(T.cast(C_local[i, j], "float16"), "float32")'),),
+        Kind.REQUIREMENT,
+        "rounds-once",
+        passes=OTHERS,
+    ),
+    Wrong("root-of-two-digits", ((ROOT, "0.8"),), Kind.REQUIREMENT, "constants"),
+    Wrong("root-a-little-off", ((ROOT, "0.7988"),), Kind.REQUIREMENT, "constants", passes=OTHERS),
+    Wrong("cubic-factor-misspelt", (("0.044715 * x * x * x", "0.045715 * x * x * x"),), Kind.REQUIREMENT, "constants"),
+    Wrong(
+        "root-computed-wrongly",
+        ((ROOT, "T.sqrt(0.64)"),),
+        Kind.CORRECTNESS,
+        "exact-sums",
+        passes=("ragged", "whole-tiles", "ragged-columns", "one-element"),
+    ),
+    Wrong(
+        "cubic-factor-computed-wrongly",
+        (("0.044715 * x * x * x", "x * x * x / 21.9"),),
+        Kind.CORRECTNESS,
+        "exact-sums",
+        passes=("ragged", "whole-tiles", "ragged-columns", "one-element"),
+    ),
+    Wrong(
+        "long-products-cut-off",
+        (("T.ceildiv(K, block_K), num_stages", "T.ceildiv(min(K, 384), block_K), num_stages"),),
+        Kind.CORRECTNESS,
+        "ragged-columns",
+        passes=("ragged", "saturated", "mostly-bias", "whole-tiles", "ragged-rows", "exact-sums", "one-element"),
     ),
     Wrong("two-launches", ((STAGED, TWO_LAUNCHES),), Kind.REQUIREMENT, "one-launch"),
 )

@@ -11,6 +11,39 @@ MAXIMUM = "            T.reduce_max(rows, row_max, dim=1)\n"
 EXP = "T.exp(rows[i, j] - row_max[i])"
 SUM = "            T.reduce_sum(rows, row_sum, dim=1)\n"
 DIVIDE = "rows[i, j] /= row_sum[i]"
+LAST = "            T.copy(rows, Y[bx * block_M, 0])\n"
+EXP_LOOP = f"            for i, j in T.Parallel(block_M, columns):\n                rows[i, j] = {EXP}\n"
+IN_HALF = """\
+            half = T.alloc_fragment((block_M, columns), dtype)
+            for i, j in T.Parallel(block_M, columns):
+                half[i, j] = T.exp(rows[i, j] - row_max[i])
+            T.copy(half, rows)
+"""
+WHOLE_CHUNKS_ONLY = """\
+            part = T.alloc_fragment((block_M,), accum_dtype)
+            T.fill(row_max, -1e30)
+            T.clear(row_sum)
+            for trip in T.serial(max(1, N // columns)):
+                for i, j in T.Parallel(block_M, columns):
+                    rows[i, j] = T.if_then_else(
+                        trip * columns + j < N, X[bx * block_M + i, trip * columns + j], -T.infinity(accum_dtype)
+                    )
+                T.reduce_max(rows, part, dim=1)
+                for i in T.Parallel(block_M):
+                    part[i] = T.max(part[i], row_max[i])
+                    row_sum[i] *= T.exp(row_max[i] - part[i])
+                    row_max[i] = part[i]
+                for i, j in T.Parallel(block_M, columns):
+                    rows[i, j] = T.exp(rows[i, j] - row_max[i])
+                T.reduce_sum(rows, part, dim=1)
+                for i in T.Parallel(block_M):
+                    row_sum[i] += part[i]
+            for trip in T.serial(T.ceildiv(N, columns)):
+                T.copy(X[bx * block_M, trip * columns], rows)
+                for i, j in T.Parallel(block_M, columns):
+                    rows[i, j] = T.exp(rows[i, j] - row_max[i]) / row_sum[i]
+                T.copy(rows, Y[bx * block_M, trip * columns])
+"""
 BY_HAND = """\
             T.clear(row_sum)
             for i, j in T.Parallel(block_M, columns):
@@ -34,7 +67,7 @@ WRONG = (
         Kind.CORRECTNESS,
         "ragged",
         "zeros-take-part",
-        passes=WHOLE,
+        passes=("whole-tiles", "one-column"),
     ),
     Wrong(
         "zeros-in-maximum",
@@ -145,6 +178,35 @@ WRONG = (
         (('accum_dtype: str = "float"', 'accum_dtype: str = "float16"'),),
         Kind.REQUIREMENT,
         "sums-in-float32",
+    ),
+    Wrong("exponentials-rounded", ((EXP_LOOP, IN_HALF),), Kind.REQUIREMENT, "rounds-once", passes=(*PADDED, *WHOLE)),
+    Wrong(
+        "exponentials-through-shared",
+        (
+            (SUM, f"            T.copy(rows, shared)\n            T.copy(shared, rows)\n{SUM}"),
+            (READ, f"            shared = T.alloc_shared((block_M, columns), dtype)\n{READ}"),
+        ),
+        Kind.REQUIREMENT,
+        "rounds-once",
+        passes=(*PADDED, *WHOLE),
+    ),
+    Wrong(
+        "end-of-long-rows-missing",
+        (
+            ("columns = tilelang.next_power_of_2(N)", "columns = 1024"),
+            (READ, f"{WHOLE_CHUNKS_ONLY}            T.copy(X[bx * block_M, 0], rows)\n"),
+            (LAST, ""),
+        ),
+        Kind.CORRECTNESS,
+        "one-row",
+        passes=("ragged", "offsets", "short-rows", "whole-tiles", "one-column"),
+    ),
+    Wrong(
+        "short-rows-divided-twice",
+        ((DIVIDE, "rows[i, j] /= row_sum[i] if N > 32 or N == 1 else row_sum[i] * row_sum[i]"),),
+        Kind.CORRECTNESS,
+        "short-rows",
+        passes=("ragged", *WHOLE),
     ),
     Wrong(
         "last-rows-missing",

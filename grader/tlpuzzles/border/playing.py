@@ -9,6 +9,10 @@ from typing import Any
 from tlpuzzles.border.learners_file import NotAKernel
 
 
+RAISED = (RuntimeError, ValueError, TypeError, AssertionError)
+"""What TileLang raises for a schedule that it cannot compile is of many types."""
+
+
 class NotMeasured(KeyError):
     """`measure` was called with something that is not one of the schedules."""
 
@@ -33,10 +37,10 @@ def _measure(times: list[Any], uses: list[Any]) -> Callable[[Any], float]:
         if not isinstance(schedule, dict):
             raise TypeError(f"measure takes one schedule, a dict, and was given {type(schedule).__name__}")
         uses.append(dict(schedule))
-        for known, time in times:
+        for number, (known, time) in enumerate(times):
             if known == schedule:
                 if time is None:
-                    raise RuntimeError("Compilation failed for this schedule")
+                    raise RAISED[number % len(RAISED)]("Compilation failed for this schedule")
                 return float(time)
         raise NotMeasured(f"measure was given a schedule that is not in the list: {schedule}")
 

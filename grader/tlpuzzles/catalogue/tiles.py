@@ -114,13 +114,6 @@ TILES: tuple[Known, ...] = (
         cheatsheet=True,
     ),
     Known(
-        "tile-in-expression",
-        r"calling: `tirx\._Op\w+\(.*Expected `ir\.PrimExpr` but got `tirx\.Buffer`",
-        "An operator works on one element, and {whole} is a whole tile or tensor",
-        "Give it an index for each of its axes, as in {example}[j]",
-        cheatsheet=True,
-    ),
-    Known(
         "tile-for-number",
         r"Mismatched type on argument #\d+ when calling: `(?P<function>[\w.]+)\(.*Expected "
         r"`(?P<wanted_kind>[^`]*)` but "

@@ -31,8 +31,7 @@ VALUES: tuple[Known, ...] = (
         r"(?P<function>max|min)\(\) (?:arg is an empty sequence|iterable argument is empty)"
         r"\n>>> .*\b(?P=function)\((?P<tile>\w+)\)",
         "Python's {function}() finds no elements in {tile}: it cannot look into a tile",
-        "For the {function}imum of each row of a tile write T.reduce_{function}({tile}, result, dim=1), where result is "
-        "a fragment with one element for each row",
+        "Write T.reduce_{function}({tile}, result, dim=1), where result is a fragment with one element for each row",
         cheatsheet=True,
     ),
     Known(
@@ -98,6 +97,13 @@ VALUES: tuple[Known, ...] = (
         r"BufferStore\(.*Expected `ir\.PrimExpr` but got `tirx\.Buffer`",
         "A whole tile or tensor is stored into one element",
         "Give the right side its indices too, as in C[i] = A[i]. To move whole tiles use T.copy(source, target)",
+        cheatsheet=True,
+    ),
+    Known(
+        "tile-in-expression",
+        r"calling: `tirx\._Op\w+\(.*Expected `ir\.PrimExpr` but got `tirx\.Buffer`",
+        "An operator works on one element, and {whole} is a whole tile or tensor",
+        "Give it an index for each of its axes, as in {example}[j]",
         cheatsheet=True,
     ),
     Known(
@@ -207,7 +213,6 @@ VALUES: tuple[Known, ...] = (
         "value of one trip; it does not carry anything out of the loop",
         "What must outlive a trip belongs in a tile: allocate one (T.alloc_fragment, or T.alloc_var for one number) "
         "before the loop and store into it. For a sum or maximum use T.reduce_sum or T.reduce_max",
-        cheatsheet=True,
     ),
     Known(
         "text-as-number",

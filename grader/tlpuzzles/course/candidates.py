@@ -39,7 +39,8 @@ def read(answer: Answer) -> Sequence[Schedule]:
 
 
 def _schedules(answer: Answer) -> list[Schedule]:
-    items = answer.value if isinstance(answer.value, list) else []
+    """Of a list that is far too long, as much as shows it."""
+    items = answer.value[: 8 * AT_MOST] if isinstance(answer.value, list) else []
     return [item for item in items if _misshapen(item) is None]
 
 
@@ -151,8 +152,9 @@ def _differ(calls: Sequence[Call], answers: Sequence[Answer]) -> Fault | None:
             if schedule in schedules[:number]:
                 return Fault(f"{shown(call)} proposes {short(schedule)} twice.", "repeated", 2)
         if not AT_LEAST <= len(schedules) <= AT_MOST:
+            count = len(answer.value) if isinstance(answer.value, list) else len(schedules)
             return Fault(
-                f"{shown(call)} proposes {len(schedules)} schedules: {AT_LEAST} to {AT_MOST} are asked for. Too few "
+                f"{shown(call)} proposes {count} schedules: {AT_LEAST} to {AT_MOST} are asked for. Too few "
                 "are not worth a sweep, and each of too many would have to be compiled.",
                 hint=2,
             )

@@ -35,7 +35,7 @@ class Measure:
     """Stands for a function `measure(schedule) -> milliseconds` that plays a table."""
 
     times: tuple[tuple[Mapping[str, Json], float | None], ...]
-    """For each schedule its milliseconds, NaN included; None: measuring it raises RuntimeError. A schedule that is not
+    """For each schedule its milliseconds, NaN included; None: measuring it raises, now this type, now that. A schedule that is not
     in the table raises KeyError."""
 
     def to_json(self) -> Json:

@@ -51,7 +51,8 @@ def _schedules(rng: random.Random, count: int) -> list[dict[str, Json]]:
 
 def _times(rng: random.Random, count: int) -> Times:
     """Different times, no two within a hundredth of each other."""
-    steps: list[float | None] = [round(0.11 + 0.013 * step, 3) for step in rng.sample(range(200), count)]
+    unit = rng.choice((1, 1, 10, 40))
+    steps: list[float | None] = [round(unit * (0.11 + 0.013 * step), 3) for step in rng.sample(range(200), count)]
     return steps
 
 

@@ -10,6 +10,9 @@ from tlpuzzles.grading.building import Outcome
 from tlpuzzles.grading.submission import Problem, Submission, Todo
 from tlpuzzles.verdict.model import Check, Detail, Kind, Location, Verdict
 
+MAX_MESSAGE = 1500
+"""Characters of a message that quotes what a learner's function returned."""
+
 BUILD = "build"
 ORDER = "order"
 
@@ -46,7 +49,8 @@ def failed(
 def faulty(kind: Kind, id_: str, title: str, fault: Fault, facts: Mapping[str, object]) -> Check:
     """A failed check for what is wrong with an answer."""
     detail = Detail.model_validate({**facts, "mistake": fault.mistake, "hint": fault.hint})
-    return Check(id=id_, title=title, kind=kind, verdict=Verdict.FAILED, message=fault.message, detail=detail)
+    message = fault.message if len(fault.message) <= MAX_MESSAGE else f"{fault.message[: MAX_MESSAGE - 3]}..."
+    return Check(id=id_, title=title, kind=kind, verdict=Verdict.FAILED, message=message, detail=detail)
 
 
 def location(submission: Submission, line: int | None) -> Location | None:

@@ -16,8 +16,8 @@ from tlpuzzles.grading.building import Outcome
 from tlpuzzles.grading.plan import Plan
 from tlpuzzles.grading.stages import Ran
 from tlpuzzles.grading.submission import Problem, Submission
+from tlpuzzles.verdict.judgement import UNNAMED
 from tlpuzzles.verdict.model import Check, Detail, Kind, Verdict
-from tlpuzzles.verdict.order import UNNAMED
 
 LIMITS = Limits(seconds=300, memory=None, hidden=True)
 
@@ -122,7 +122,7 @@ def _named(check: Check, unset: Problem | None, submission: Submission) -> Check
 def _for_one_reason(found: Sequence[Check]) -> Iterator[Check]:
     """Where an output equals a known mistake, the others that are wrong by their values alone are not given a cause
     each: it would be a guess, and they most likely have the same."""
-    known = next((check for check in found if check.detail is not None and check.detail.mistake is not None), None)
+    known = next((check for check in found if check.detail and check.detail.mistake and check.detail.hint), None)
     for check in found:
         detail = check.detail
         wrong = check.verdict is Verdict.FAILED and detail is not None and detail.error is not None

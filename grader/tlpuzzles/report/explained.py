@@ -12,14 +12,21 @@ from tlpuzzles.report.marks import STYLES, Marks
 from tlpuzzles.report.reported import Reported
 from tlpuzzles.verdict.model import Check, Detail, Location, Verdict
 
+SOURCE_ROWS = 2
+"""Rows that a line of the learner's file may take: what is wrong with it often stands at its end."""
+
 
 def explain(check: Check, page: Page, marks: Marks, reported: Reported) -> None:
     """Prints the check's title, its message and what its detail holds."""
     style = STYLES[check.verdict.value]
     lead = "Our error, not yours: " if check.verdict is Verdict.ERROR else ""
-    title = Text.assemble((marks.of(check), style), " ", (lead + marks.clean(check.title), f"bold {style}"))
-    rest = marks.line * max(page.width - 4 - title.cell_len, 2)
-    page.line((marks.line * 2, style), " ", title, " ", (rest, style))
+    mark = Text.assemble((marks.line * 2, style), " ", (marks.of(check), style), " ")
+    title = Text(lead + marks.clean(check.title), style=f"bold {style}")
+    rest = page.width - mark.cell_len - title.cell_len - 1
+    if rest >= 2:
+        page.line(mark, title, " ", (marks.line * rest, style))
+    else:
+        page.paragraph(title, lead=mark)
     page.blank()
     page.paragraph(marks.clean(check.message), lead="  ")
     if check.detail is None:
@@ -42,7 +49,9 @@ def _location(location: Location, page: Page, marks: Marks) -> None:
         place.stylize(f"link {Path(location.file).absolute().as_uri()}")
     page.line("  ", place)
     if location.source is not None and location.line is not None:
-        page.cut(f"  {location.line:>4} ", (f"{marks.gutter} ", "cyan"), marks.clean(location.source).strip())
+        gutter = Text.assemble(f"  {location.line:>4} ", (f"{marks.gutter} ", "cyan"))
+        below = Text.assemble(" " * (gutter.cell_len - 2), (f"{marks.gutter} ", "cyan"))
+        page.rows(marks.clean(location.source).strip(), lead=gutter, below=below, most=SOURCE_ROWS)
 
 
 def _rows(detail: Detail, marks: Marks) -> list[tuple[str, Text]]:

@@ -48,6 +48,16 @@ class Page:
             text.append(self.ellipsis)
         self.line(text)
 
+    def rows(self, text: str, *, lead: Text, below: Text, most: int) -> None:
+        """Wrapped into `most` rows, the end of the last one left out where there is no room. `lead` stands before the
+        first row, `below` before the others."""
+        rows = [line.plain for line in self._wrapped(Text(text), max(self.width - lead.cell_len, 16))]
+        if len(rows) > most:
+            rows[most - 1 :] = [" ".join(rows[most - 1 :])]
+        for row in rows:
+            self.cut(lead, row)
+            lead = below
+
     def paragraph(self, text: str | Text, *, lead: str | Text = "", style: str = "") -> None:
         """Wrapped between words; `lead` stands before the first line, and the others are indented by its width.
 

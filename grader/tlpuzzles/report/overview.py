@@ -32,6 +32,9 @@ HEADING = 11
 NARROW = 76
 """A page of fewer columns has the groups' names on lines of their own."""
 
+SHORT = 72
+"""A message of so few characters is said again where it is true again."""
+
 MANY = 3
 """So many checks that fail for the same reason are put together."""
 
@@ -48,13 +51,22 @@ def in_order(checks: Iterable[Check]) -> list[Check]:
 
 
 def leading(result: Result) -> Check | None:
-    """The check to explain in full: the first that failed or met our error, else the first that stayed open."""
+    """The check to explain in full: the first that failed or met our error, else the first that stayed open. Of the
+    results, rather one with a mistake that is known: others fail for the same one and show it less plainly."""
     checks = in_order(result.checks)
     for wanted in ((Verdict.FAILED, Verdict.ERROR), (Verdict.INCONCLUSIVE,)):
-        for check in checks:
-            if check.verdict in wanted and check.graded:
-                return check
+        found = [check for check in checks if check.verdict in wanted and check.graded]
+        if found and found[0].kind is Kind.CORRECTNESS:
+            known = (c for c in found if c.kind is Kind.CORRECTNESS and c.detail and c.detail.mistake and c.detail.hint)
+            return next(known, found[0])
+        if found:
+            return found[0]
     return None
+
+
+def other_gpus_left_out(result: Result) -> bool:
+    """Whether it was not asked which GPUs the kernel compiles for, by the user's wish."""
+    return any(check.kind is Kind.PORTABILITY and check.verdict is Verdict.SKIPPED for check in result.checks)
 
 
 def overview(
@@ -62,8 +74,29 @@ def overview(
 ) -> None:
     """Prints the checks by kind. `subject` is the one that is explained elsewhere; `nvcc`: whether what compiles for
     other GPUs has been through nvcc, too."""
-    for kind, group in groupby(in_order(checks), key=lambda check: check.kind):
+    checks = in_order(checks)
+    for kind, group in groupby(checks, key=lambda check: check.kind):
         _Group(kind, list(group), page, marks, reported, subject, nvcc).show()
+    _warnings([check for check in checks if _only_warns(check)], page, marks)
+
+
+def _only_warns(check: Check) -> bool:
+    """Whether it passed and has something to say that is no part of its group: that comes after all failures."""
+    passed = check.verdict is Verdict.PASSED and check.kind is not Kind.PORTABILITY
+    return passed and kind_of(check) == WARNING
+
+
+def _warnings(checks: Sequence[Check], page: Page, marks: Marks) -> None:
+    lead = Text.assemble("  ", (marks.by_verdict[WARNING], STYLES[WARNING]), " ", ("Warning", "bold"))
+    if page.width < NARROW and checks:
+        page.line(lead)
+        lead = Text("    ")
+    else:
+        lead.append(" " * (HEADING - len("Warning")))
+    for check in checks:
+        for message in marks.clean(check.message).splitlines():
+            page.paragraph(message, lead=lead)
+            lead = Text(" " * lead.cell_len)
 
 
 class _Group:
@@ -83,7 +116,7 @@ class _Group:
         self.page = page
         self.marks = marks
         self.subject = subject
-        self.passed = [check for check in checks if kind_of(check) == Verdict.PASSED.value]
+        self.passed = [c for c in checks if kind_of(c) == Verdict.PASSED.value or _only_warns(c)]
         self.skipped = [check for check in checks if check.verdict is Verdict.SKIPPED]
         self.told = [check for check in checks if check not in self.passed and check not in self.skipped]
         self.checks = checks
@@ -92,7 +125,7 @@ class _Group:
         self.heading = self._heading()
 
     def show(self) -> None:
-        if self.kind is Kind.PORTABILITY:
+        if self.kind is Kind.PORTABILITY and len(self.skipped) < len(self.checks):
             self._one_by_one(self.checks)
             return
         if self.passed and self.told:
@@ -126,7 +159,8 @@ class _Group:
 
     def _heading(self) -> Text:
         order = ("error", "failed", "inconclusive", WARNING, "passed", "skipped")
-        worst = min((kind_of(check) for check in self.checks), key=order.index)
+        shown = ("passed" if _only_warns(check) else kind_of(check) for check in self.checks)
+        worst = min(shown, key=order.index)
         sign = self.marks.by_verdict[worst]
         text = Text.assemble("  ", (sign, STYLES[worst]), " ", (GROUPS[self.kind], "bold"))
         if self.page.width >= NARROW:
@@ -158,14 +192,17 @@ class _Group:
         widest = min(max(cell_len(title) for title in titles), 2 * self.page.width // 5)
         for check, title in zip(checks, titles, strict=True):
             kind = kind_of(check)
-            first = Text.assemble(
-                self._lead(), (self.marks.by_verdict[kind], STYLES[kind]), " ", title.ljust(widest), "  "
-            )
+            sign = Text.assemble(self._lead(), (self.marks.by_verdict[kind], STYLES[kind]), " ")
+            if cell_len(title) > widest and sign.cell_len + cell_len(title) > self.page.width:
+                self.page.paragraph(title, lead=sign)
+                first = Text(" " * sign.cell_len)
+            else:
+                first = Text.assemble(sign, title.ljust(widest), "  ")
             if kind == WARNING and self._is_new(check):
                 # In full, for nothing else says what to do about it.
                 self._told(first, Text(self.marks.clean(check.message)))
             elif kind == WARNING:
-                self.page.cut(first, ("for the same reason", "dim"))
+                self._told(first, Text("for the same reason", style="dim"))
             else:
                 self._told(first, Text(self._says(check), style="dim"))
             if check is not self.subject:
@@ -179,7 +216,8 @@ class _Group:
             self.page.paragraph(says, lead=first)
         else:
             first.rstrip()
-            self.page.cut(first)
+            if first:
+                self.page.line(first)
             self.page.paragraph(says, lead=Text(" " * (self.heading.cell_len + 2)))
 
     def _is_new(self, check: Check) -> bool:
@@ -196,7 +234,7 @@ class _Group:
             return "explained below"
         if self.subject is not None and check.message == self.subject.message:
             return "for the same reason"
-        if check.message in self.told_already:
+        if check.message in self.told_already and len(check.message) > SHORT:
             return "for the same reason"
         self.told_already.add(check.message)
         return self.marks.clean(check.message)

@@ -15,8 +15,9 @@ FEW = 8
 class Reported:
     """Shows each original message once, below the check that it is about; notes whether one was kept back."""
 
-    def __init__(self, page: Page, marks: Marks, *, verbose: bool) -> None:
+    def __init__(self, page: Page, marks: Marks, subject: Check | None, *, verbose: bool) -> None:
         self.page, self.marks, self.verbose = page, marks, verbose
+        self.subject = subject
         self.kept_back = False
         self._shown: set[str] = set()
 
@@ -26,6 +27,8 @@ class Reported:
         raw = original(check)
         if raw is None or raw in self._shown:
             return
+        if self.subject is not None and check is not self.subject and raw == original(self.subject):
+            return  # it stands below what is explained
         if not self.verbose and check.verdict is not Verdict.ERROR:
             self.kept_back = True
             return

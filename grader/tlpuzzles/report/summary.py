@@ -9,7 +9,7 @@ from rich.text import Text
 
 from tlpuzzles.report.layout import Page
 from tlpuzzles.report.marks import STYLES, Marks, marks_for
-from tlpuzzles.report.overview import leading
+from tlpuzzles.report.overview import leading, other_gpus_left_out
 from tlpuzzles.report.terminal import BADGES
 from tlpuzzles.verdict.model import Result, Results, Verdict
 
@@ -56,6 +56,8 @@ def _name(result: Result, titles: Mapping[int, str]) -> str:
 
 def _reason(result: Result, marks: Marks) -> str:
     check = leading(result)
+    if result.verdict is Verdict.PASSED and other_gpus_left_out(result):
+        return "without the check of other GPUs"
     if check is None or result.verdict is Verdict.PASSED:
         return ""
     return f"{marks.clean(check.title)}: {marks.phrase(check.message)}"

@@ -11,7 +11,7 @@ from rich.text import Text
 from tlpuzzles.report.explained import explain
 from tlpuzzles.report.layout import Page
 from tlpuzzles.report.marks import STYLES, marks_for
-from tlpuzzles.report.overview import leading, overview
+from tlpuzzles.report.overview import leading, other_gpus_left_out, overview
 from tlpuzzles.report.reported import Reported
 from tlpuzzles.verdict.model import Check, Detail, Kind, Result, Verdict
 from tlpuzzles.verdict.points import ANOTHER_KERNEL, OF_A_KERNEL, SPEED
@@ -67,9 +67,10 @@ class _Report:
         self.following = following
         self.marks = marks_for(console)
         self.page = Page(console, self.marks.ellipsis)
-        self.reported = Reported(self.page, self.marks, verbose=verbose)
         self.nvcc = nvcc
         self.subject = leading(result)
+        self.reported = Reported(self.page, self.marks, self.subject, verbose=verbose)
+        self.without_gpus = result.verdict is Verdict.PASSED and other_gpus_left_out(result)
 
     def show(self) -> None:
         self._head()
@@ -91,6 +92,8 @@ class _Report:
         badge = BADGES[result.verdict]
         if result.only is not None and result.verdict is Verdict.PASSED:
             badge = "PASSED ALONE"
+        elif self.without_gpus:
+            badge = "PASSED WITHOUT THE GPU CHECK"
         coloured = page.console.is_terminal and not page.console.no_color
         badge = f" {badge} " if coloured else f"[{badge}]"
         page.blank()
@@ -173,7 +176,7 @@ class _Report:
         """What to do next: commands, and what they are good for."""
         number, verdict = self.result.exercise.number, self.result.verdict
         detail = self.subject.detail if self.subject and self.subject.detail else Detail()
-        if verdict is Verdict.PASSED and self.result.only is not None:
+        if verdict is Verdict.PASSED and (self.result.only is not None or self.without_gpus):
             return [(self._again(Detail()), "grades all of it")]
         if verdict is Verdict.PASSED:
             if self.following is None:

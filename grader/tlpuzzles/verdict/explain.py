@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tlpuzzles.course.vocabulary import Mistake, TensorSpec, Tolerance
 from tlpuzzles.verdict.compare import Comparison, Measures, Outcome
 from tlpuzzles.verdict.model import Detail
+from tlpuzzles.verdict.order import Dependence
 from tlpuzzles.verdict.regions import Region, Shape, region
 from tlpuzzles.verdict.symptoms import How, is_imprecise, symptom
 
@@ -33,6 +34,8 @@ class Answer:
     """float64."""
     comparison: Comparison
     tolerance: Tolerance
+    dependence: Dependence | None = None
+    """What a second run has shown the output to depend on; None if there was none."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +179,7 @@ def _too_far(answer: Answer) -> tuple[str, Region | None]:
         sentences.append(RAGGED)
     elif where.first and (sign is None or sign.how in (How.ZERO, How.SHIFTED)):
         sentences.append(LATER)
-    elif where.shape is Shape.SCATTERED and sign is None:
+    elif where.shape is Shape.SCATTERED and sign is None and answer.dependence is not Dependence.NOTHING:
         sentences.append(RACE)
     return " ".join(sentences), where
 

@@ -137,7 +137,10 @@ def _judge(posed: Posed, found: torch.Tensor, comparison: Comparison, finding: F
     if comparison.agrees:
         error = comparison.measures.frobenius if comparison.measures else None
         return Judgement(verdict=Verdict.PASSED, detail=_detail(posed, error=error))
-    answer = Answer(posed.exercise.output, posed.case.dtype, found, posed.expected, comparison, posed.tolerance)
+    dependence = finding.dependence if finding is not None else None
+    answer = Answer(
+        posed.exercise.output, posed.case.dtype, found, posed.expected, comparison, posed.tolerance, dependence
+    )
     explanation = explain(answer, lambda: _mistake(posed, found))
     fields = explanation.detail.model_dump(exclude_none=True)
     message = explanation.message

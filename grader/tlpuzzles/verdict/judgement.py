@@ -6,6 +6,9 @@ from pydantic import BaseModel, ConfigDict
 
 from tlpuzzles.verdict.model import Detail, Verdict
 
+UNNAMED = "A tile is read before it is set"
+"""Begins what the judge says of such a tile: it sees outputs alone, and cannot name it."""
+
 
 class Judgement(BaseModel):
     """The fields of a `model.Check` that the judge knows."""

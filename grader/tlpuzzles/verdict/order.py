@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tlpuzzles.course.vocabulary import TensorSpec, Tolerance
 from tlpuzzles.verdict.compare import Comparison, compare
+from tlpuzzles.verdict.judgement import UNNAMED
 from tlpuzzles.verdict.regions import Region, Shape, region
 
 if TYPE_CHECKING:
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
 
 HUGE = 100.0
 """A value so many times the largest expected one comes from what a tile held before it was set."""
-
-UNNAMED = "A tile is read before it is set"
-"""Begins the message where no name of the tile is known."""
 
 UNSET = (
     "A GPU's shared memory and registers hold leftovers of earlier work. Clear or fill every tile that T.gemm, +=, or "

@@ -37,6 +37,9 @@ SMALLEST = 16
 
 LISTED_TILES = 4
 
+ALIKE = 4
+"""A diagonal means something where neither of two axes is more than so many times as long as the other."""
+
 
 class Shape(Enum):
     """What kind of region it is."""
@@ -151,6 +154,8 @@ class _Finder:
 
         for rows, columns in combinations(range(self.mask.dim()), 2):
             density = self._over(rows, columns)
+            if not _has_diagonal(*density.shape):
+                continue
             below = torch.arange(density.shape[0])[:, None] - torch.arange(density.shape[1])
             for words, inside in (
                 ("on the diagonal", below == 0),
@@ -178,7 +183,8 @@ class _Finder:
             grid = _Grid(self._over(rows, columns))
             if (tiles := grid.tiles()) is not None:
                 height, width, wrong = tiles
-                words = _tiles_in_words(wrong, height, width) + self._of(rows, columns)
+                diagonal = _has_diagonal(grid.rows, grid.columns)
+                words = _tiles_in_words(wrong, height, width, diagonal=diagonal) + self._of(rows, columns)
                 return self._region(Shape.TILES, words)
         return None
 
@@ -220,6 +226,11 @@ def _part(some: int, all_: int) -> str:
     return f"{percent:.0f} %" if percent >= 1 else f"{some}"
 
 
+def _has_diagonal(rows: int, columns: int) -> bool:
+    """Whether the sizes of two axes are alike, and neither is so short that a few elements make a diagonal."""
+    return min(rows, columns) >= BLOCKS[0] and max(rows, columns) <= ALIKE * min(rows, columns)
+
+
 class _Grid:
     """Wrong elements over two axes, in which tiles of every usual size are tried."""
 
@@ -251,12 +262,11 @@ class _Grid:
 
 
 def _blocks(extent: int) -> list[int]:
-    """Sizes of tiles to try along an axis, ascending; the whole axis is one."""
-    smallest = [1, 2, 4] if extent <= 64 else []
-    return [block for block in (*smallest, *BLOCKS) if block < extent] + [extent]
+    """Sizes of tiles to try along an axis, ascending: those that come twice at least, and the whole axis."""
+    return [block for block in BLOCKS if 2 * block <= extent] + [extent]
 
 
-def _tiles_in_words(wrong: torch.Tensor, height: int, width: int) -> str:
+def _tiles_in_words(wrong: torch.Tensor, height: int, width: int, *, diagonal: bool) -> str:
     import torch
 
     size = f"{height} x {width}"
@@ -266,7 +276,7 @@ def _tiles_in_words(wrong: torch.Tensor, height: int, width: int) -> str:
         return f"every other tile of {size}, like the fields of a chessboard"
     below = torch.arange(rows)[:, None] - torch.arange(columns)
     for words, inside in (("on", below == 0), ("above", below < 0), ("below", below > 0)):
-        if bool((wrong == inside).all()):
+        if diagonal and min(rows, columns) > 1 and bool((wrong == inside).all()):
             return f"the tiles of {size} {words} the diagonal"
     places = wrong.nonzero().tolist()
     listed = ", ".join(f"({row}, {column})" for row, column in places[:LISTED_TILES])

@@ -12,6 +12,12 @@ from numpy.typing import NDArray
 TILES = (256, 128, 64, 32, 16)
 """Tile sizes that explain a ragged end: what people choose along an axis."""
 
+TILE_SIDE = 8
+"""Sides of tiles are multiples of it. Runs at other distances come together by chance, most often as a few elements
+that are right in a wrong output."""
+STRIDES = (2, 4)
+"""... but for single indices and pairs that a loop takes or leaves out."""
+
 LISTED = 4
 """At most so many runs of indices are named one by one."""
 
@@ -167,7 +173,8 @@ class Spans:
         begins = lengths[0] == length or (lengths[0] < length and self.first == 0)
         ends = lengths[-1] == length or (lengths[-1] < length and self.last == end)
         complete = self.first < period and end - self.last < period
-        return (period, length) if regular and begins and ends and complete else None
+        known = period in STRIDES or period % TILE_SIDE == 0
+        return (period, length) if known and regular and begins and ends and complete else None
 
     def _periodic(self) -> str:
         if self._period is None:
