@@ -67,13 +67,13 @@ SPEAKS_OF = {
     "reduce-butterfly": ("row_softmax", "butterfly"),
     "no-layout": ("row_softmax", "No available layout found"),
     "gemm-accumulator": ("tiled_gemm", "in registers and in float32"),
-    "gemm-mixed": ("flash_attention", "its copy in float16 for the second product"),
+    "gemm-mixed": ("flash_attention", "their copy in float16 for the second product"),
     "gemm-inner-mismatch": ("flash_attention", "transpose_B=True"),
     "gemm-outer-mismatch": ("tiled_gemm", "Each tile has the shape"),
     "gemm-one-axis": ("tiled_gemm", "Each tile has the shape"),
     "reduce-shape": ("flash_attention", "T.reduce_max` of scores into row_max along dim 1"),
     "reduce-without-result": ("row_softmax", "T.reduce_max` of `rows` into `row_max`"),
-    "copy-shapes": ("tiled_gemm", "T.copy` from a position"),
+    "copy-shapes": ("flash_attention", "The slice then has the shape of the tile"),
     "fraction-of-trips": ("vector_add", "the division that rounds up"),
     "autotune-configs-missing": ("autotuning", "`configs` is the function itself"),
     "autotune-order": ("autotuning", "Python applies the one next to `def` first"),
@@ -95,3 +95,15 @@ def test_a_hint_that_an_entry_leads_to_speaks_of_its_subject() -> None:
 
 def test_an_error_of_the_language_leads_to_the_cheat_sheet_or_to_a_hint_but_not_to_both() -> None:
     assert not [known.id for all_ in TABLES.values() for known in all_ if known.cheatsheet and known.hint is not None]
+
+
+@pytest.mark.parametrize("slug", ["vector_add", "tiled_gemm", "flash_attention"])
+def test_what_a_lesson_quotes_of_the_report_is_what_an_entry_says(slug: str) -> None:
+    exercise = catalog.find(slug)
+    lesson = " ".join(shipped(exercise).lesson(exercise).read_text("utf-8").partition("## Common errors")[2].split())
+    quotes = re.findall(r'- \*"([^"]+)"\*', lesson)
+    assert quotes
+    said = [re.sub(r"\{\w+\}", "X", known.says) for all_ in TABLES.values() for known in all_]
+    for quote in quotes:
+        shape = re.compile(".*".join(re.escape(part.strip()) for part in quote.rstrip(".").split("...")))
+        assert any(shape.match(says) for says in said), quote

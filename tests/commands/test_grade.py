@@ -97,7 +97,8 @@ def test_the_original_message_is_there_for_who_asks(workspace: Path, cache: str)
     assert "A function of Python's math module cannot compute" in quiet
     assert original not in quiet
     assert "--verbose also shows the original messages." in quiet
-    assert "tlpuzzles hint 1 --level 3" in quiet
+    assert "`tlpuzzles cheatsheet`" in " ".join(quiet.split())
+    assert "--level" not in quiet
     for option in ("--verbose", "-v"):
         loud = grade(workspace, "1", "--device", "cpu", "--portability", "off", option, cache=cache).stdout
         assert original in loud
@@ -154,6 +155,8 @@ def test_all_ends_with_a_table(workspace: Path, cache: str) -> None:
     ("arguments", "says"),
     [
         (["1", "missing.py"], "There is no file missing.py"),
+        (["softmax"], "Do you mean 5, row_softmax?"),
+        (["5", "softmax"], "`tlpuzzles grade 5` grades your workspace's"),
         (["1", "."], "is a folder"),
         (["99"], 'no exercise "99"'),
         ([], "Which exercise?"),

@@ -44,6 +44,16 @@ def test_links_of_a_copied_lesson_lead_to_the_copied_pages(empty: Path, capsys: 
         assert [link for link in links if not (lesson.parent / link).is_file()] == []
 
 
+def test_links_of_a_copied_page_lead_to_the_copied_lessons(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "init", "mine")
+    seen = 0
+    for page in (empty / "mine" / "docs").glob("*.md"):
+        links = re.findall(r"\]\(([^):#]+\.\w+)", page.read_text("utf-8"))
+        assert [link for link in links if not (page.parent / link).is_file()] == [], page.name
+        seen += sum(link.endswith("lesson.md") for link in links)
+    assert seen > 10
+
+
 def test_never_replaces_a_file_and_says_which_it_kept(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(capsys, "init", "mine")
     file, lesson = empty / "mine/01_vector_add/vector_add.py", empty / "mine/01_vector_add/lesson.md"

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from tlpuzzles.course.epilogue_fusion import CUBIC, ROOT, TELLING
 from tlpuzzles.course.epilogue_fusion import EXERCISE as EPILOGUE_FUSION
 from tlpuzzles.course.flash_attention import EXERCISE as FLASH_ATTENTION
 from tlpuzzles.course.row_softmax import EXERCISE as ROW_SOFTMAX
@@ -110,6 +111,18 @@ def test_whole_sizes_are_multiples_of_the_usual_tiles() -> None:
     assert all(sizes["seq_len"] % 128 == 0 for sizes in _draws(FLASH_ATTENTION, "causal-whole"))
 
 
+def test_a_product_of_each_exercise_is_deep() -> None:
+    """A kernel that takes only the first few hundred products of a sum shows."""
+    assert all(sizes["K"] > 1024 for sizes in _draws(EPILOGUE_FUSION, "ragged-columns"))
+
+
+def test_rows_are_long_and_short_enough_for_kernels_that_take_some_lengths_only() -> None:
+    for sizes in _draws(ROW_SOFTMAX, "one-row"):
+        assert 4096 + 64 < sizes["N"] < 8192 - 64
+        assert sizes["N"] % 2
+    assert all(2 < sizes["N"] < 32 for sizes in _draws(ROW_SOFTMAX, "short-rows"))
+
+
 def test_sums_are_long_enough_to_show_float16_accumulation() -> None:
     assert all(sizes["K"] > 2048 for sizes in _draws(TILED_GEMM, "ragged-rows"))
 
@@ -167,6 +180,24 @@ def test_mistake_shows(exercise: Exercise, mistake: Mistake, pose: Callable[[Exe
         return not compare(rounded, posed.expected, case.dtype, posed.tolerance).agrees
 
     assert any(shows(case) for case in _on_cpu(exercise))
+
+
+def test_only_a_wrong_constant_of_gelu_moves_the_exact_sums_to_another_float16() -> None:
+    """TELLING is chosen so: the form with erf and the worst that a GPU's own tanh does are rounded away."""
+    import torch
+
+    def gelu(root: float = ROOT, cubic: float = CUBIC, tanh: float = 1.0) -> torch.Tensor:
+        return 0.5 * x * (1 + tanh * torch.tanh(root * (x + cubic * x**3)))
+
+    x = torch.tensor(TELLING, dtype=torch.float64)
+    right = gelu().half()
+
+    assert float(((right.double() - gelu()) / gelu()).abs().max()) < 3e-5
+    for harmless in (torch.nn.functional.gelu(x), gelu(tanh=1 + 2**-10.987), gelu(tanh=1 - 2**-10.987)):
+        assert torch.equal(harmless.half(), right)
+    for wrong in (gelu(root=0.8), gelu(root=0.7958), gelu(cubic=0.0457), gelu(cubic=0.0437)):
+        assert bool((wrong.half() != right).all())
+        assert float((wrong.half().double() - gelu()).norm() / gelu().norm()) > 5.5e-4
 
 
 @each_exercise

@@ -113,3 +113,16 @@ def test_the_running_maximum_of_ramped_logits_moves_at_every_block_or_never(fall
 def test_importing_the_helpers_imports_no_torch() -> None:
     code = "import sys, tlpuzzles.course.inputs; print('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+def test_picked_sums_are_exact_in_whatever_order_they_are_added_up() -> None:
+    sums = (1.25, 1697 / 1024, 2047 / 1024)
+    how = inputs.picked_sums(sums)
+    a, b, bias = (
+        draw(how, name, shape).half().float() for name, shape in (("A", (50, 33)), ("B", (33, 70)), ("Bias", (70,)))
+    )
+
+    assert set((a @ b + bias).unique().tolist()) == set(sums)
+    assert torch.equal(a.sum(1), torch.ones(50))
+    assert len(bias.unique()) == 7
+    assert not torch.equal(b, draw(how, "B", (33, 70), seed=8))

@@ -69,6 +69,19 @@ def test_a_parallel_store_that_leaves_out_a_loop_is_wrong(body: str, says: str) 
     assert finding.line is not None
 
 
+def test_a_sum_by_hand_in_a_fragment_is_told_to_be_copies_and_no_serial_loop_is_recommended() -> None:
+    body = LOADED + "T.clear(y)\nfor i, j in T.Parallel(64, 32):\n    y[i] += x[i, j]\nT.copy(y, B)"
+    finding = only(vetted(_rows(body), ROW_SUM))
+    assert "each thread adds to a copy of y[i] of its own" in finding.message
+    assert "serial" not in finding.message
+    assert finding.collects
+
+    shared = body.replace("y = T.alloc_fragment", "y = T.alloc_shared")
+    assert "write the same element at the same time" in only(vetted(_rows(shared), ROW_SUM)).message
+    plain = only(vetted(_rows("for i, j in T.Parallel(64, 32):\n    B[i] = A[i, j]"), ROW_SUM))
+    assert not plain.collects
+
+
 @pytest.mark.parametrize(
     "body",
     [

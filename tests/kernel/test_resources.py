@@ -86,6 +86,7 @@ def test_fragments_beyond_the_registers_are_warned_about_or_refused() -> None:
 
     assert (finding(256).kind, finding(256).severity) == (Kind.REGISTERS, Severity.WARNS)
     assert "512 registers for each of its 128 threads; a thread has 255" in finding(256).message
+    assert "costs no points by itself, only speed" in finding(256).message
     assert (finding(4096).kind, finding(4096).severity) == (Kind.REGISTERS, Severity.REFUSED)
 
 

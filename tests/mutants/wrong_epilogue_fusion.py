@@ -10,6 +10,8 @@ GEMM = "                T.gemm(A_shared, B_shared, C_local)\n"
 ROOT = "math.sqrt(2 / math.pi)"
 INNER = f"{ROOT} * (x + 0.044715 * x * x * x)"
 GELU = "0.5 * x * (1 + T.tanh(u))"
+PRECISE = (GELU, "x / (1 + T.exp(-2 * u))")
+"""A GPU's own tanh may hide what is wrong with a constant; its exp does not."""
 STAGED = "            T.copy(C_local, C_shared)\n            T.copy(C_shared, C[by * block_M, bx * block_N])\n"
 WRITE = "T.copy(C_shared, C[by * block_M, bx * block_N])"
 IN_MEMORY = """\
@@ -157,7 +159,6 @@ WRONG = (
         ),
         Kind.REQUIREMENT,
         "rounds-once",
-        passes=OTHERS,
     ),
     Wrong(
         "epilogue-in-float16",
@@ -175,21 +176,25 @@ WRONG = (
         (("x = C_local[i, j]", 'x = T.cast(T.cast(C_local[i, j], "float16"), "float32")'),),
         Kind.REQUIREMENT,
         "rounds-once",
-        passes=OTHERS,
     ),
     Wrong("root-of-two-digits", ((ROOT, "0.8"),), Kind.REQUIREMENT, "constants"),
-    Wrong("root-a-little-off", ((ROOT, "0.7988"),), Kind.REQUIREMENT, "constants", passes=OTHERS),
-    Wrong("cubic-factor-misspelt", (("0.044715 * x * x * x", "0.045715 * x * x * x"),), Kind.REQUIREMENT, "constants"),
+    Wrong(
+        "root-a-little-off",
+        ((ROOT, "0.7988"),),
+        Kind.REQUIREMENT,
+        "constants",
+    ),
+    Wrong("cubic-factor-misspelt", ((INNER, f"{ROOT} * (x + 0.045715 * x * x * x)"),), Kind.REQUIREMENT, "constants"),
     Wrong(
         "root-computed-wrongly",
-        ((ROOT, "T.sqrt(0.64)"),),
+        ((ROOT, "T.sqrt(0.64)"), PRECISE),
         Kind.CORRECTNESS,
         "exact-sums",
         passes=("ragged", "whole-tiles", "ragged-columns", "one-element"),
     ),
     Wrong(
         "cubic-factor-computed-wrongly",
-        (("0.044715 * x * x * x", "x * x * x / 21.9"),),
+        ((INNER, f"{ROOT} * (x + x * x * x / 21.9)"), PRECISE),
         Kind.CORRECTNESS,
         "exact-sums",
         passes=("ragged", "whole-tiles", "ragged-columns", "one-element"),

@@ -9,6 +9,7 @@ CAUSAL_SEEN = "T.And(key < seq_len, key <= start + i) if is_causal"
 FULL_SEEN = "if is_causal else key < seq_len\n"
 HIDDEN = "T.if_then_else(seen, scores[i, j], -T.infinity(accum_dtype))"
 MASKED = "if (k + 1) * block_N > (T.min(start + 1, seq_len) if is_causal else seq_len):"
+SHRINK = "(old_max[i] - row_max[i]) * scale"
 EXPONENT = "scores[i, j] * scale - row_max[i] * scale"
 MINUS_INFINITY = "T.fill(row_max, -T.infinity(accum_dtype))"
 TRIP = "k * block_N : (k + 1) * block_N"
@@ -21,6 +22,30 @@ WRONG = (
     ),
     Wrong("scale-dim", ((SCALE, "scale = math.log2(math.e) / dim"),), Kind.CORRECTNESS, "causal-ragged", "scale-dim"),
     Wrong("base-two", ((SCALE, "scale = 1 / math.sqrt(dim)"),), Kind.CORRECTNESS, "full-ragged", "base-two"),
+    Wrong(
+        "exp-for-exp2",
+        ((f"T.exp2({EXPONENT})", f"T.exp({EXPONENT})"), (f"T.exp2({SHRINK})", f"T.exp({SHRINK})")),
+        Kind.CORRECTNESS,
+        "full-ragged",
+        "base-two-twice",
+        ("one-token",),
+    ),
+    Wrong(
+        "exp-for-exp2-in-the-scores",
+        ((f"T.exp2({EXPONENT})", f"T.exp({EXPONENT})"),),
+        Kind.CORRECTNESS,
+        "causal-ragged",
+        "exp-in-scores-64",
+        ("one-token",),
+    ),
+    Wrong(
+        "exp-for-exp2-in-shrink",
+        ((f"T.exp2({SHRINK})", f"T.exp({SHRINK})"),),
+        Kind.CORRECTNESS,
+        "full-ramp",
+        "exp-in-shrink-64",
+        ("one-token",),
+    ),
     Wrong(
         "keys-past-the-end",
         ((FULL_SEEN, "if is_causal else key >= 0\n"),),
@@ -43,6 +68,26 @@ WRONG = (
         Kind.CORRECTNESS,
         "causal-ragged",
         "mask-by-blocks-64",
+        FULL,
+    ),
+    Wrong(
+        "mask-by-places",
+        ((CAUSAL_SEEN, CAUSAL_SEEN.replace("key <= start + i", "j <= i")), (MASKED, "if True:")),
+        Kind.CORRECTNESS,
+        "causal-ragged",
+        "mask-by-places-64",
+        FULL,
+    ),
+    Wrong(
+        "mask-by-places-over-all-keys",
+        (
+            (CAUSAL_SEEN, CAUSAL_SEEN.replace("key <= start + i", "j <= i")),
+            (MASKED, "if True:"),
+            (LAST, "last = seq_len"),
+        ),
+        Kind.CORRECTNESS,
+        "causal-ragged",
+        "mask-by-places-everywhere-64",
         FULL,
     ),
     Wrong(
@@ -176,6 +221,42 @@ WRONG = (
         Kind.CORRECTNESS,
         "causal-ragged",
         "batch-and-heads-exchanged",
+    ),
+    Wrong(
+        "queries-of-the-other-axis",
+        (("Q[bz, start : start + block_M, by, :]", "Q[by, start : start + block_M, bz, :]"),),
+        Kind.CORRECTNESS,
+        "full-ragged",
+        "axes-exchanged-q",
+    ),
+    Wrong(
+        "all-of-the-other-axis",
+        (
+            ("Q[bz, start : start + block_M, by, :]", "Q[by, start : start + block_M, bz, :]"),
+            (f"K[bz, {TRIP}, by, :]", f"K[by, {TRIP}, bz, :]"),
+            (f"V[bz, {TRIP}, by, :]", f"V[by, {TRIP}, bz, :]"),
+        ),
+        Kind.CORRECTNESS,
+        "causal-ragged",
+        "axes-exchanged-qkv",
+    ),
+    Wrong(
+        "queries-at-a-position",
+        (("Q[bz, start : start + block_M, by, :]", "Q[bz, start, by, 0]"),),
+        Kind.CORRECTNESS,
+        "full-ragged",
+        "position-alone-q-64",
+    ),
+    Wrong(
+        "all-at-a-position",
+        (
+            ("Q[bz, start : start + block_M, by, :]", "Q[bz, start, by, 0]"),
+            (f"K[bz, {TRIP}, by, :]", "K[bz, k * block_N, by, 0]"),
+            (f"V[bz, {TRIP}, by, :]", "V[bz, k * block_N, by, 0]"),
+        ),
+        Kind.CORRECTNESS,
+        "causal-ragged",
+        "position-alone-qkv-64",
     ),
     Wrong(
         "keys-not-transposed",

@@ -179,7 +179,12 @@ WRONG = (
         Kind.REQUIREMENT,
         "sums-in-float32",
     ),
-    Wrong("exponentials-rounded", ((EXP_LOOP, IN_HALF),), Kind.REQUIREMENT, "rounds-once", passes=(*PADDED, *WHOLE)),
+    Wrong(
+        "exponentials-rounded",
+        ((EXP_LOOP, IN_HALF),),
+        Kind.REQUIREMENT,
+        "rounds-once",
+    ),
     Wrong(
         "exponentials-through-shared",
         (
@@ -188,7 +193,6 @@ WRONG = (
         ),
         Kind.REQUIREMENT,
         "rounds-once",
-        passes=(*PADDED, *WHOLE),
     ),
     Wrong(
         "end-of-long-rows-missing",

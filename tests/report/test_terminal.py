@@ -89,6 +89,71 @@ def test_a_case_that_passed_alone_is_not_the_exercise() -> None:
     assert re.search(r"tlpuzzles grade 6 +grades all of it", text)
 
 
+def test_passing_without_the_check_of_other_gpus_is_said() -> None:
+    left_out = samples.check("portability", "other GPUs", Kind.PORTABILITY, Verdict.SKIPPED, "not asked (by choice)")
+    result = samples.result([*samples.BUILD, *samples.correctness({}), left_out], Verdict.PASSED)
+    text = report(result)
+
+    assert "[PASSED WITHOUT THE GPU CHECK]" in text
+    assert re.search(r"- GPUs +not asked \(by choice\)", text)
+    assert re.search(r"tlpuzzles grade 6 +grades all of it", text)
+    assert "next exercise" not in text
+    assert "[NOT YET RIGHT]" in report(result.model_copy(update={"verdict": Verdict.FAILED}))
+
+
+@pytest.mark.parametrize("width", [60, 88])
+def test_warnings_come_after_failures(width: int) -> None:
+    warned = samples.check("build", "builds", Kind.BUILD, message="Line 3: it is slow.\nLine 9: it is odd.")
+    text = report(samples.result([warned, *samples.wrong().checks], Verdict.FAILED), width=width)
+
+    assert re.search(r"✓ Build\s+builds", text)
+    assert text.index("explained below") < text.index("! Warning") < text.index("Line 3: it is slow.")
+    assert text.index("Line 9: it is odd.") < text.index("── ✗")
+
+
+def test_of_several_results_the_one_with_a_known_mistake_is_explained() -> None:
+    known = samples.wrong().checks[8].detail
+    unknown = samples.correctness({"one-tile": ("O is off.", Detail()), "ragged-keys": ("It equals that.", known)})
+    text = report(samples.result(unknown, Verdict.FAILED))
+
+    assert "── ✗ a ragged end, full attention" in text
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_titles_and_source_are_wrapped_and_not_cut(width: int) -> None:
+    title = "rows of a length that no number of threads divides, and a ragged last block of fewer rows than others"
+    source = "rows[i, j] = T.if_then_else(j < N, rows[i, j], -T.infinity(accum_dtype)) + oops"
+    detail = Detail(location=Location(file="f.py", line=7, source=source))
+    checks = [
+        samples.check("a", title, Kind.CORRECTNESS, Verdict.FAILED, "It is wrong, and this says why.", detail),
+        samples.check("b", title + " too", Kind.CORRECTNESS, Verdict.FAILED, "It is wrong there, and this says how."),
+    ]
+    text = report(samples.result(checks, Verdict.FAILED), width=width)
+
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text
+    assert " ".join(text.split()).count("fewer rows than others") == 3
+    assert re.search(r"── ✗ rows of a length that no number", text)
+    assert re.search(r"  7 │ rows\[i, j\]", text)
+    assert "oops" in text
+    cut = report(failing("No.", detail=Detail(location=Location(file="f.py", line=7, source="x + " * 99))), width=width)
+    assert cut.count("│ ") == 2
+    assert cut.count("…") == 1
+
+
+def test_an_original_message_stands_below_what_is_explained() -> None:
+    same = Detail(raw="lowering failed: layouts differ")
+    gpus = [
+        samples.check(f"portability-{n}", f"GPU {n}", Kind.PORTABILITY, Verdict.FAILED, "Too large.", same)
+        for n in range(2)
+    ]
+    checks = [gpus[0].model_copy(update={"graded": False}), gpus[1]]
+    text = report(samples.result(checks, Verdict.FAILED), verbose=True)
+
+    assert text.count("layouts differ") == 1
+    assert text.index("── ✗ GPU 1") < text.index("layouts differ")
+
+
 def test_what_was_left_out_is_counted() -> None:
     asked = samples.check("a", "what was asked for", Kind.FUNCTION)
     others = [

@@ -227,6 +227,28 @@ def test_a_tile_read_before_it_is_set_shows_in_the_first_run(gemm: Posed, tmp_pa
         assert part.message.startswith(f"A tile is read before it is set: C is NaN in {RAGGED}")
 
 
+def test_sums_of_large_numbers_may_be_infinite(gemm: Posed, tmp_path: Path) -> None:
+    first, second = right(gemm), right(gemm)
+    first[64:], second[64:] = NAN, float("inf")
+    judgement = judged(gemm, tmp_path, first, second)
+    for part in (judgement.output, judgement.order):
+        assert part is not None
+        assert part.message.startswith(f"A tile is read before it is set: C is NaN in {RAGGED}")
+        assert "clear=False" in part.message
+
+
+def test_scattered_errors_are_no_race_where_two_orders_agree(gemm: Posed, tmp_path: Path) -> None:
+    found = right(gemm)
+    places = torch.arange(0, found.numel(), 1117)
+    found.view(-1)[places] = (torch.arange(len(places)) % 7 * 3.7 + 30).half()
+    alone = output(gemm, tmp_path, found).message
+    assert "Scattered errors often come from threads" in alone
+    twice = judged(gemm, tmp_path, found, found)
+    assert twice.output.verdict is Verdict.FAILED
+    assert "scattered" in twice.output.message
+    assert "threads" not in twice.output.message
+
+
 @pytest.mark.parametrize("leftover", [30000.0, float("inf"), NAN])
 def test_a_tile_read_before_it_is_set_shows_in_the_second_run(gemm: Posed, tmp_path: Path, leftover: float) -> None:
     second = right(gemm)

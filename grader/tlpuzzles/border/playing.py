@@ -8,7 +8,6 @@ from typing import Any
 
 from tlpuzzles.border.learners_file import NotAKernel
 
-
 RAISED = (RuntimeError, ValueError, TypeError, AssertionError)
 """What TileLang raises for a schedule that it cannot compile is of many types."""
 

@@ -27,7 +27,7 @@ def _without_index(statement: str) -> list[str]:
         if isinstance(node, ast.Name):
             found.append(node.id)
         elif isinstance(node, ast.Call):
-            open_ += node.args
+            open_ = [*node.args, *open_]
         elif not isinstance(node, (ast.Subscript, ast.Attribute)):
-            open_ += [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
+            open_ = [*(child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)), *open_]
     return list(dict.fromkeys(found))

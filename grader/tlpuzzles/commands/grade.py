@@ -44,7 +44,10 @@ def grade(
     ),
     case: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="NAME", help="Grade this case alone; `tlpuzzles show N` ends with their names."),
+        typer.Option(
+            metavar="NAME",
+            help="Grade this case alone. A name that does not exist, as in --case ?, lists those that do.",
+        ),
     ] = None,
     seed: Annotated[
         Optional[int],  # noqa: UP045
@@ -157,11 +160,24 @@ def _job(name: str | None, file: Path | None) -> tuple[Exercise, Path]:
         raise UsageError("Which exercise? Name one, as in `tlpuzzles grade 1`, or give --all.")
     exercise = catalog.find(name)
     if file is not None:
+        _check_path(exercise, file)
         return exercise, file
     path = find_workspace(current_folder()).file(exercise)
     if not path.exists():
         raise UsageError(f"Your workspace has no file {path}. `tlpuzzles init` puts back what is missing.")
     return exercise, path
+
+
+def _check_path(exercise: Exercise, file: Path) -> None:
+    """Raises UsageError for the name of an exercise where the path of a file is due."""
+    if file.exists() or file.suffix or len(file.parts) != 1:
+        return
+    called = [other for other in (exercise, *catalog.exercises()) if catalog.resembles(other, file.name)]
+    if called:
+        raise UsageError(
+            f"There is no file {file}. If you mean the exercise {called[0].slug}, leave the path of a file out: "
+            f"`tlpuzzles grade {called[0].number}` grades your workspace's."
+        )
 
 
 def _class_arch(file: Path) -> str | None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from tlpuzzles.course.attention import attend, attention, scale, seen_keys, softmax
+from tlpuzzles.course.attention_reads import READS, USUAL_BLOCKS
 from tlpuzzles.course.unwritten import NEVER_WRITTEN
 from tlpuzzles.course.vocabulary import Mistake, Sizes, Tensors
 
@@ -14,9 +15,6 @@ if TYPE_CHECKING:
     import torch
 
 Compute = Callable[[Tensors, Sizes, Mapping[str, bool]], "torch.Tensor | None"]
-
-USUAL_BLOCKS = (64, 128)
-"""What learners choose for block_M and block_N: a mistake whose output depends on one is computed for each."""
 
 
 def _scaled_by(factor: Callable[[int], float]) -> Compute:
@@ -65,6 +63,22 @@ def _mask_by_blocks(block: int) -> Compute:
             return None
         blocks = torch.arange(sizes["seq_len"]) // block
         return attend(tensors, scale=scale(sizes), seen=blocks <= blocks[:, None])
+
+    return compute
+
+
+def _mask_by_places(block: int, *, all_trips: bool) -> Compute:
+    """Causal attention whose mask says j <= i in every tile, up to the block of the queries or over all keys."""
+
+    def compute(tensors: Tensors, sizes: Sizes, flags: Mapping[str, bool]) -> torch.Tensor | None:
+        import torch
+
+        if not flags.get("is_causal") or sizes["seq_len"] <= block:
+            return None
+        positions = torch.arange(sizes["seq_len"])
+        blocks, places = positions // block, positions % block
+        seen = places <= places[:, None]
+        return attend(tensors, scale=scale(sizes), seen=seen if all_trips else seen & (blocks <= blocks[:, None]))
 
     return compute
 
@@ -133,6 +147,26 @@ def _not_rescaled(block: int, *, output: bool, total: bool) -> Compute:
     return compute
 
 
+def _mixed_powers(block: int, *, scores: float, shrink: float) -> Compute:
+    """The online softmax over blocks of keys, with powers of `scores` for the weights and of `shrink` to rescale."""
+
+    def compute(tensors: Tensors, sizes: Sizes, flags: Mapping[str, bool]) -> torch.Tensor | None:
+        import torch
+
+        length = sizes["seq_len"]
+        ends = (torch.arange(length) // block + 1).mul(block).clamp(max=length) - 1
+
+        def weigh(times_log2_e: torch.Tensor) -> torch.Tensor:
+            at_its_time = times_log2_e.cummax(-1).values[..., ends]
+            weights = (math.log(scores) * (times_log2_e - at_its_time)).exp()
+            weights *= (math.log(shrink) * (at_its_time - times_log2_e.amax(-1, keepdim=True))).exp()
+            return weights / weights.sum(-1, keepdim=True)
+
+        return attend(tensors, scale=math.log2(math.e) * scale(sizes), seen=seen_keys(sizes, flags), weigh=weigh)
+
+    return compute
+
+
 def _exchanged(**roles: str) -> Compute:
     """Attention with other tensors in the roles of Q, K and V, e.g. V="K"."""
 
@@ -152,31 +186,6 @@ def _rows_never_written(block: int) -> Compute:
         result = attention(tensors, sizes, flags)
         result[:, whole:] = NEVER_WRITTEN
         return result
-
-    return compute
-
-
-def _batch_and_heads_exchanged(tensors: Tensors, sizes: Sizes, flags: Mapping[str, bool]) -> torch.Tensor | None:
-    """by and bz exchanged: heads and entries of the batch that the other's number does not reach are never written."""
-    batch, heads = sizes["batch"], sizes["heads"]
-    if batch == heads:
-        return None
-    result = attention(tensors, sizes, flags)
-    result[heads:], result[:, :, batch:] = NEVER_WRITTEN, NEVER_WRITTEN
-    return result
-
-
-def _repeated(block: int, *names: str) -> Compute:
-    """Attention whose tiles of the named tensors are those of the first block of positions, again and again."""
-
-    def compute(tensors: Tensors, sizes: Sizes, flags: Mapping[str, bool]) -> torch.Tensor | None:
-        import torch
-
-        if sizes["seq_len"] <= block:
-            return None
-        first = torch.arange(sizes["seq_len"]) % block
-        read = {name: tensor[:, first] if name in names else tensor for name, tensor in tensors.items()}
-        return attention(read, sizes, flags)
 
     return compute
 
@@ -204,29 +213,6 @@ def _mistaken_blocks() -> Iterator[Mistake]:
             "must be rounded up (T.ceildiv)",
             _rows_never_written(block),
         )
-        yield Mistake(
-            f"first-queries-{block}",
-            f"attention of the first {block} queries in every block: start is missing from where Q is read",
-            _repeated(block, "Q"),
-        )
-        for name, what in (("K", "keys"), ("V", "values")):
-            yield Mistake(
-                f"first-{what}-{block}",
-                f"attention with the first {block} {what} in every trip: k * block_N is missing from where {name} is "
-                "read",
-                _repeated(block, name),
-            )
-        yield Mistake(
-            f"first-keys-and-values-{block}",
-            f"attention with the first {block} keys and values in every trip: k * block_N is missing from where K and "
-            "V are read",
-            _repeated(block, "K", "V"),
-        )
-    yield Mistake(
-        "batch-and-heads-exchanged",
-        "attention with by and bz exchanged: bz counts the entries of the batch, by the heads",
-        _batch_and_heads_exchanged,
-    )
     yield Mistake(
         "keys-not-transposed",
         "attention whose scores are Q @ K, tile by tile, instead of Q @ K^T: transpose_B=True is missing",
@@ -244,8 +230,22 @@ MISTAKES = (
     ),
     Mistake(
         "base-two-twice",
-        "attention with the factor log2(e) on the scores and powers of e all the same",
+        "attention with the factor log2(e) on the scores and powers of e all the same: T.exp stands where T.exp2 "
+        "belongs",
         _scaled_by(lambda dim: 1 / math.log(2) / math.sqrt(dim)),
+    ),
+    *(
+        Mistake(
+            f"exp-in-{place}-{block}",
+            f"attention with T.exp in place of T.exp2 in {what} alone (block_N = {block}): with the factor log2(e) in "
+            "scale, both need T.exp2",
+            _mixed_powers(block, scores=scores, shrink=shrink),
+        )
+        for block in USUAL_BLOCKS
+        for place, what, scores, shrink in (
+            ("scores", "the exponentials of the scores", math.e, 2.0),
+            ("shrink", "shrink", 2.0, math.e),
+        )
     ),
     Mistake("no-mask", "attention without the causal mask", _seen_up_to(None)),
     Mistake("mask-early", "causal attention that also sees the key after its query", _seen_up_to(1)),
@@ -265,6 +265,16 @@ MISTAKES = (
             _mask_by_blocks(block),
         )
         for block in USUAL_BLOCKS
+    ),
+    *(
+        Mistake(
+            f"mask-by-places-{which}{block}",
+            f"causal attention whose mask compares places in the tile (j <= i; block_M = block_N = {block}) and not "
+            "positions in the sequence",
+            _mask_by_places(block, all_trips=all_trips),
+        )
+        for block in USUAL_BLOCKS
+        for which, all_trips in (("", False), ("everywhere-", True))
     ),
     Mistake("mask-mirrored", "attention that sees the keys after its query, not those before", _mirrored_mask),
     Mistake("undivided", "attention without the final division by the sum of the exponentials", _undivided, hint=3),
@@ -304,4 +314,5 @@ MISTAKES = (
         )
     ),
     *_mistaken_blocks(),
+    *READS,
 )

@@ -69,8 +69,16 @@ def find(name: str) -> Exercise:
     if len(matches) == 1:
         return matches[0]
     problem = f'Several exercises start with "{name}".' if matches else f'There is no exercise "{name}".'
+    if not matches and len(near := [exercise for exercise in known if resembles(exercise, name)]) == 1:
+        problem += f" Do you mean {near[0].number}, {near[0].slug}?"
     listed = "\n".join(f"  {exercise.number}  {exercise.slug}" for exercise in matches or known)
     raise UnknownExercise(f"{problem} Name one by its number or its name:\n{listed}")
+
+
+def resembles(exercise: Exercise, name: str) -> bool:
+    """Whether `name` is a part of the exercise's name, or of its file's name, but for case and dashes."""
+    wanted = name.strip().lower().replace("-", "_").removesuffix(".py")
+    return len(wanted) > 2 and wanted in exercise.slug
 
 
 def entry(exercise: Exercise) -> Entry:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from tlpuzzles.course.inputs import normal
+from tlpuzzles.course.sharing import shared_among_threads
 from tlpuzzles.course.unwritten import NEVER_WRITTEN
 from tlpuzzles.course.vocabulary import Case, Exercise, Mistake, Sizes, Tensors, TensorSpec, Tolerance
 from tlpuzzles.kernel.requirements import many_blocks, one_launch
@@ -98,9 +99,50 @@ def _first_block_only(block: int) -> Compute:
     """What a single block leaves: nothing past its own elements is written."""
 
     def compute(tensors: Tensors, sizes: Sizes, _flags: Mapping[str, bool]) -> torch.Tensor | None:
-        return None if sizes["N"] <= block else _cut_off(tensors, block)
+        # As many blocks as elements in one: C[bx] would leave the same.
+        return None if sizes["N"] <= block or _blocks(sizes, block) == block else _cut_off(tensors, block)
 
     return compute
+
+
+def _overlapping_blocks(block: int) -> Compute:
+    """What bx + i leaves, in reads and in the write: each block starts one element after the one before."""
+
+    def compute(tensors: Tensors, sizes: Sizes, _flags: Mapping[str, bool]) -> torch.Tensor | None:
+        end = _blocks(sizes, block) + block - 1
+        return None if sizes["N"] <= block or end >= sizes["N"] else _cut_off(tensors, end)
+
+    return compute
+
+
+def _overlapping_reads(block: int) -> Compute:
+    """What comes out if A and B are read at bx + i and C is written where it should be."""
+
+    def compute(tensors: Tensors, sizes: Sizes, _flags: Mapping[str, bool]) -> torch.Tensor | None:
+        import torch
+
+        if sizes["N"] <= block:
+            return None
+        place = torch.arange(sizes["N"])
+        read = place // block + place % block
+        return tensors["A"][read] + tensors["B"][read]
+
+    return compute
+
+
+def _one_element_a_block(block: int) -> Compute:
+    """What C[bx] leaves with a grid of whole blocks."""
+
+    def compute(tensors: Tensors, sizes: Sizes, _flags: Mapping[str, bool]) -> torch.Tensor | None:
+        blocks = _blocks(sizes, block)
+        # As many blocks as elements in one would leave the same as a single block.
+        return None if sizes["N"] <= block or blocks in USUAL_BLOCKS else _cut_off(tensors, blocks)
+
+    return compute
+
+
+def _blocks(sizes: Sizes, block: int) -> int:
+    return -(-sizes["N"] // block)
 
 
 def _cut_off(tensors: Tensors, end: int) -> torch.Tensor:
@@ -160,11 +202,35 @@ EXERCISE = Exercise(
         *(
             Mistake(
                 f"first-block-only-{block}",
-                f"the work of one block of {block} elements: the grid has a single block",
+                f"what comes out if every block writes the first {block} elements: the index lacks bx * block_N, or "
+                "the grid has a single block",
                 _first_block_only(block),
-                hint=1,
             )
             for block in USUAL_BLOCKS
+        ),
+        *(
+            Mistake(f"{what}-{block}", f"{says} (block_N = {block})", compute(block))
+            for block in USUAL_BLOCKS
+            for what, says, compute in (
+                (
+                    "bx-plus-i",
+                    "what comes out if block bx starts at element bx: the index is bx + i where it must be "
+                    "bx * block_N + i",
+                    _overlapping_blocks,
+                ),
+                (
+                    "reads-at-bx-plus-i",
+                    "what comes out if block bx reads from element bx on: A and B are read at bx + i where it must be "
+                    "bx * block_N + i",
+                    _overlapping_reads,
+                ),
+                (
+                    "one-element-a-block",
+                    "what comes out if each block writes one element, C[bx]: the index must be bx * block_N + i, for "
+                    "every i of a T.Parallel loop over block_N",
+                    _one_element_a_block,
+                ),
+            )
         ),
         *(
             Mistake(
@@ -176,5 +242,5 @@ EXERCISE = Exercise(
             for block in USUAL_BLOCKS
         ),
     ),
-    requirements=(one_launch(), many_blocks(elements=1_000_000, blocks=40)),
+    requirements=(one_launch(), many_blocks(elements=1_000_000, blocks=40), shared_among_threads()),
 )

@@ -78,11 +78,11 @@ def judge(
             continue
         facts = {"case": case.id, "seed": plan.seed, "sizes": sizes[case.id], "dtype": case.dtype}
         if case.id in judged:
-            found.append(_named(_check(case, judged[case.id], facts), unset.get(case.id), submission))
+            found.append(named(_check(case, judged[case.id], facts), unset.get(case.id), submission))
         else:
             problem = failures.get(case.id) or Problem("The kernel gave no output.", ours=True)
             found.append(checks.failed(Kind.CORRECTNESS, case.id, case.title, problem, submission, facts))
-    found = list(_for_one_reason(found))
+    found = list(for_one_reason(found))
     if exercise.printing is not None:
         found.append(_printed(exercise.printing, prints, plan))
     if built.race is not None:
@@ -90,7 +90,7 @@ def judge(
     else:
         for check in _order(exercise, judged):
             case_id = check.detail.case if check.detail is not None else None
-            found.append(_named(check, unset.get(case_id or ""), submission))
+            found.append(named(check, unset.get(case_id or ""), submission))
     return found
 
 
@@ -110,7 +110,7 @@ def _check(case: Case, answer: Message, facts: Mapping[str, object]) -> Check:
     )
 
 
-def _named(check: Check, unset: Problem | None, submission: Submission) -> Check:
+def named(check: Check, unset: Problem | None, submission: Submission) -> Check:
     """The check with the name of the tile and its line, if it is about one that is read before it is set."""
     if unset is None or not check.message.startswith(UNNAMED):
         return check
@@ -119,7 +119,7 @@ def _named(check: Check, unset: Problem | None, submission: Submission) -> Check
     return check.model_copy(update={"message": message, "detail": detail})
 
 
-def _for_one_reason(found: Sequence[Check]) -> Iterator[Check]:
+def for_one_reason(found: Sequence[Check]) -> Iterator[Check]:
     """Where an output equals a known mistake, the others that are wrong by their values alone are not given a cause
     each: it would be a guess, and they most likely have the same."""
     known = next((check for check in found if check.detail and check.detail.mistake and check.detail.hint), None)

@@ -95,12 +95,11 @@ def rounds_once(source: str) -> Requirement:
         found = next(roundings(kernel, Source(source)), None)
         if found is None:
             return None
-        into = f", into {found.tile}," if found.tile else ""
+        places = f"{_in_lines([found.rounded])}, into {found.tile}, and then" if found.tile else " and"
         return (
-            f"{_GIVEN[source]} are rounded to {found.dtype}{_in_lines([found.rounded])}{into} and then computed "
-            f"with{_in_lines([found.used])}: each rounding loses digits. Keep them in float32, in a fragment from "
-            'T.alloc_fragment(shape, "float32"), until all is computed. The copy that writes the finished tile '
-            "converts it, and that rounding is the only one."
+            f"{_GIVEN[source]} are rounded to {found.dtype}{places} computed with{_in_lines([found.used])}: each "
+            'rounding loses digits. Keep them in float32, in a fragment from T.alloc_fragment(shape, "float32"), until '
+            "all is computed. The copy that writes the finished tile converts it, and that rounding is the only one."
         )
 
     return Requirement("rounds-once", "rounds to float16 once, at the end", check)

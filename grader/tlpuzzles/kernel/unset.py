@@ -55,6 +55,8 @@ def _finding(access: Access) -> Finding:
     # What a macro of TileLang's writes has no line of the learner's; the tile has.
     line = access.step.line
     where = f" in line {line}" if line is not None else ""
+    if line is None and access.buffer.line is not None:
+        where = f"; the tile is made in line {access.buffer.line}"
     message = f"{access.buffer.name} is read before it is set ({_how(access)}{where})"
     return Finding(Kind.UNSET, Severity.WARNS, message, line if line is not None else access.buffer.line)
 

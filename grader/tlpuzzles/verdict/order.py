@@ -62,7 +62,8 @@ def compare_runs(runs: Runs, dtype: str, tolerance: Tolerance) -> Finding:
     if all(comparison.agrees for comparison in runs.against):
         return Finding(Dependence.NOTHING)
     first = runs.first.double()
-    only_first = ~first.isfinite() & runs.second.isfinite()
+    # Of large numbers, sums are perhaps infinite in float16; NaN they are not.
+    only_first = (~first.isfinite() & runs.second.isfinite()) | (first.isnan() & ~runs.second.isnan())
     if (unwritten := runs.against[0].unwritten) is not None:
         only_first &= ~unwritten
     if bool(only_first.any()):

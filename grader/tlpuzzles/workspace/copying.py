@@ -49,9 +49,14 @@ def copy_exercises(exercises: tuple[Exercise, ...], target: Path) -> Copied:
 
 
 def _as_copied(source: Path) -> bytes:
-    """A file's content, with links that lead to the course's pages from where the copy lies."""
+    """A file's content, with links between lessons and pages that lead there from where the copy lies.
+
+    In a workspace the exercises' folders and docs/ lie side by side.
+    """
     content = source.read_bytes()
-    return content.replace(b"](../../docs/", b"](../docs/") if source.suffix == ".md" else content
+    if source.suffix != ".md":
+        return content
+    return content.replace(b"](../../docs/", b"](../docs/").replace(b"](../exercises/", b"](../")
 
 
 def _is_litter(path: Path) -> bool:

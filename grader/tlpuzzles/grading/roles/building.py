@@ -87,7 +87,13 @@ class _Building:
     def _refused(
         self, problem: Problem, requirements: dict[str, dict[str, Any] | None] | None = None
     ) -> dict[str, Any]:
-        return {"problem": asdict(problem), "race": None, "unset": None, "warnings": [], "requirements": requirements or {}}
+        return {
+            "problem": asdict(problem),
+            "race": None,
+            "unset": None,
+            "warnings": [],
+            "requirements": requirements or {},
+        }
 
 
 def _warnings(vetting: Vetting, *, on_gpu: bool) -> Iterator[Finding]:
