@@ -28,8 +28,23 @@ RIGHT = [
     for path in right(exercise.slug)
 ]
 
-OTHERWISE: dict[str, tuple[Verdict, Kind | None, str]] = {}
-"""By exercise and mutant: how it ends on a GPU, at which kind of check, and why not as on the CPU."""
+UNSET = "registers that nothing was put into held zeros, or were multiplied by 0; the CPU device fills them with NaN"
+ONE_BLOCK = "the H200's schedule takes 192 queries a block, and the case has no more; many-blocks has"
+OTHER_TILE = "with the H200's tile the two factors do not fit, and TileLang does not build it"
+OTHERWISE: dict[str, tuple[Verdict, Kind | None, str]] = {
+    "vector_add-two-rounds-write-one-element": (
+        Verdict.PASSED,
+        None,
+        "two threads store into one element, the right sum last; it is warned of here, and fails the order check there",
+    ),
+    "epilogue_fusion-sums-not-cleared": (Verdict.PASSED, None, UNSET),
+    "flash_attention-output-not-cleared": (Verdict.PASSED, None, UNSET),
+    "flash_attention-last-queries-missing": (Verdict.PASSED, None, ONE_BLOCK),
+    "flash_attention-queries-of-the-first-block": (Verdict.PASSED, None, ONE_BLOCK),
+    "flash_attention-keys-not-transposed": (Verdict.FAILED, Kind.BUILD, OTHER_TILE),
+    "tiled_gemm-b-by-rows-and-not-transposed": (Verdict.FAILED, Kind.BUILD, OTHER_TILE),
+}
+"""By exercise and mutant: how it ends on an H200, at which kind of check, and why not as on the CPU."""
 
 
 @pytest.mark.parametrize(("slug", "mutant"), WRONG)

@@ -35,8 +35,8 @@ class Measure:
     """Stands for a function `measure(schedule) -> milliseconds` that plays a table."""
 
     times: tuple[tuple[Mapping[str, Json], float | None], ...]
-    """For each schedule its milliseconds, NaN included; None: measuring it raises, now this type, now that. A schedule that is not
-    in the table raises KeyError."""
+    """For each schedule its milliseconds, NaN included; None: measuring it raises, now this type, now that. A schedule
+    that is not in the table raises KeyError."""
 
     def to_json(self) -> Json:
         return {"stand_in": "measure", "times": [[dict(schedule), time] for schedule, time in self.times]}
