@@ -67,7 +67,7 @@ def _cases() -> Iterator[object]:
         yield pytest.param(broken, id=broken.id)
 
 
-@pytest.mark.parametrize("broken", _cases())
+@pytest.mark.parametrize("broken", list(_cases()))
 def test_what_a_learner_does_wrong_is_said_in_plain_words(
     told: dict[Broken, tuple[Message, int | None]], broken: Broken
 ) -> None:

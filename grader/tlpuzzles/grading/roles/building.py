@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +66,7 @@ class _Building:
             "problem": None,
             "race": None if vetting.failure is None or source is None else asdict(self._race(vetting.failure)),
             "unset": _unset(document),
-            "warnings": [_warning(warning) for warning in _warnings(vetting, on_gpu=source is None)],
+            "warnings": [_warning(warning) for warning in _warnings(document, vetting, on_gpu=source is None)],
             "requirements": self._requirements(document, vetting),
             "parameters": list(vetting.parameters.names),
             "digest": digest(document),
@@ -96,10 +96,16 @@ class _Building:
         }
 
 
-def _warnings(vetting: Vetting, *, on_gpu: bool) -> Iterator[Finding]:
+def _warnings(document: Document, vetting: Vetting, *, on_gpu: bool) -> Iterator[Finding]:
     # A GPU's own results say whether there is a race: what the vet suspects is a warning there.
     if on_gpu and vetting.failure is not None:
         yield vetting.failure
+    # So is a tile that is read before it is set: a GPU's registers often hold zeros, where the CPU device has NaN.
+    unset = read_before_set(Kernel(document.func)) if on_gpu else None
+    if unset is not None:
+        yield replace(
+            unset, message=f"{unset.message}. On this GPU that may go well today: set it first, with T.clear or T.fill."
+        )
     # Shared memory is left to the check of each GPU, which has the kernel that is traced for it.
     yield from (warning for warning in vetting.warnings if warning.kind is not Kind.SHARED_MEMORY)
 
