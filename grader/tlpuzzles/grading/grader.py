@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tlpuzzles.border.children import Warm, WarmDied
 from tlpuzzles.course.runs import Runs
-from tlpuzzles.course.schedules import AGAIN, WINNER
+from tlpuzzles.course.schedules import AGAIN, TUNING_CHECKS, WINNER
 from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.device.limits import ARCHITECTURES, Architecture
 from tlpuzzles.grading import building, checks, judging, proposals, submission, tracing
@@ -119,8 +119,7 @@ class _Grading:
             elsewhere |= {self.exercise.profiling.id} if self.exercise.profiling is not None else set()
         if only is None:
             return elsewhere, set()
-        asked = {check.id for check in self.checks if check.id == only}
-        asked |= {case.id for case in self.exercise.cases if only in (case.id, case.like)}
+        asked = {only} | {case.id for case in self.exercise.cases if only in (case.id, case.like)}
         return elsewhere, {check.id for check in self.checks} - elsewhere - asked
 
     def _unreached(self, elsewhere: set[str]) -> list[Check]:
@@ -130,6 +129,8 @@ class _Grading:
         declared |= {check.id: Kind.FUNCTION for check in exercise.functions}
         declared |= {exercise.printing.id: Kind.OUTPUT} if exercise.printing is not None else {}
         declared |= {exercise.profiling.id: Kind.FUNCTION} if exercise.profiling is not None else {}
+        if exercise.proposed is not None:
+            declared |= dict.fromkeys(TUNING_CHECKS[exercise.proposed.chosen_by], Kind.TUNING)
         made = {check.id for check in self.checks} | elsewhere
         return [checks.skipped(kind, id_, id_, "not reached") for id_, kind in declared.items() if id_ not in made]
 

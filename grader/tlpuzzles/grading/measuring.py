@@ -14,6 +14,7 @@ from tlpuzzles.grading.stages import Built
 
 LIMITS = Limits(seconds=400, silence=300, memory=None)
 BASELINE = "baseline"
+"""Under this key the child tells the library's time."""
 
 
 @dataclass(frozen=True)

@@ -82,27 +82,27 @@ class Tuning:
         """The learner's function chooses among times that the grader measured."""
         schedules = self._asked_for(seconds)
         if isinstance(schedules, Problem):
-            return self._failed(WINNER, schedules)
+            return self._tuned(self._failed(WINNER, schedules))
         assert self.proposed.choose is not None
         assert self.proposed.chosen is not None
         times = self._measured(schedules, seconds)
         measure = Measure(tuple((s, times.kernels.get(str(i))) for i, s in enumerate(schedules)))
         if not times.kernels:
             why = next(iter(times.refused.values()), "none could be traced")
-            return self._failed(WINNER, Problem(f"No candidate could be measured on this GPU: {why}"))
+            return self._tuned(self._failed(WINNER, Problem(f"No candidate could be measured on this GPU: {why}")))
         call = self.proposed.choose(schedules, measure)
         called = calling.call(self.warm, self.submission, self.goal.name, {WINNER: call}, Limits(seconds), self.scratch)
         self._output += called.output
         problem = called.whole or called.problems.get(WINNER)
         if problem is not None:
-            return self._failed(WINNER, problem)
+            return self._tuned(self._failed(WINNER, problem))
         fault = self.proposed.chosen(schedules, measure, called.answers[WINNER])
         if fault is not None:
-            return self._faulty(fault)
+            return self._tuned(self._faulty(fault))
         best = min(times.kernels, key=lambda key: times.kernels[key])
         winner = schedules[int(best)]
         told = self._told(winner, times.kernels[best], times, len(schedules))
-        return Tuned((self._passed(WINNER, told),), winner, self._output)
+        return self._tuned(self._passed(WINNER, told), winner=winner)
 
     def _autotuned(self, seconds: float) -> Tuned:
         """TileLang's autotuner chooses; the grader measures its choice beside other configurations."""
@@ -110,25 +110,25 @@ class Tuning:
         first = self._tune(folder)
         if isinstance(first, Problem):
             again = checks.skipped(Kind.TUNING, AGAIN, TITLES[AGAIN], "the first run found no winner")
-            return Tuned((*self._failed(WINNER, first).checks, again), None, self._output)
+            return self._tuned(self._failed(WINNER, first), again)
         config, capsule, took = first
-        second = self._tune(folder)
+        again = self._judge_again(took, self._tune(folder))
         listed = self._asked_for(seconds)
         if isinstance(listed, Problem):
-            return self._failed(WINNER, listed)
-        if config not in [dict(schedule) for schedule in listed]:
-            told = f"The autotuner's winner is none of the configurations listed: {in_words(config)}."
-            return self._failed(WINNER, Problem(told))
+            return self._tuned(self._failed(WINNER, listed), again)
         others = [schedule for schedule in listed if dict(schedule) != config]
+        if len(others) == len(listed):
+            told = f"The autotuner's winner is none of the configurations listed: {in_words(config)}."
+            return self._tuned(self._failed(WINNER, Problem(told)), again)
         beside = random.Random(f"{self.seed}/{WINNER}").sample(others, min(BESIDE, len(others)))
         times = self._measured([config, *beside], seconds, capsule)
-        return Tuned((self._judge_winner(config, beside, times), self._judge_again(took, second)), config, self._output)
+        return self._tuned(self._judge_winner(config, beside, times), again, winner=config)
 
     def _judge_winner(self, config: Schedule, beside: Sequence[Schedule], times: Times) -> Check:
         if "0" not in times.kernels:
             why = times.refused.get("0", "it could not be built")
             problem = Problem(f"The autotuner's winner ({in_words(config)}) could not be measured: {why}")
-            return self._failed(WINNER, problem).checks[0]
+            return self._failed(WINNER, problem)
         best = min(times.kernels, key=lambda key: times.kernels[key])
         mine, least = times.kernels["0"], times.kernels[best]
         if mine > SLACK * least:
@@ -137,12 +137,12 @@ class Tuning:
                 f"The autotuner chose {in_words(config)}, which takes {mine:.3f} ms here; {other}, also one of your "
                 f"configs, takes {least:.3f} ms. Give it enough repetitions (rep) to tell them apart.",
             )
-            return self._faulty(fault).checks[0]
+            return self._faulty(fault)
         return self._passed(WINNER, self._told(config, mine, times, 1 + len(beside)))
 
     def _judge_again(self, first: float, second: tuple[Schedule, Capsule, float] | Problem) -> Check:
         if isinstance(second, Problem):
-            return self._failed(AGAIN, second).checks[0]
+            return self._failed(AGAIN, second)
         took = second[2]
         if took <= max(CACHED_FRACTION * first, CACHED_SECONDS) and took < first:
             return self._passed(AGAIN, f"tuned in {first:.0f} s, and again in {took:.1f} s")
@@ -151,7 +151,7 @@ class Tuning:
             "cache. TileLang 0.1.15 keeps no result when the inputs or a check of results are given (ref_prog, "
             "supply_prog, manual_check_prog, set_autotune_inputs): leave them out.",
         )
-        return self._failed(AGAIN, problem).checks[0]
+        return self._failed(AGAIN, problem)
 
     def _tune(self, folder: Path) -> tuple[Schedule, Capsule, float] | Problem:
         """Configuration and capsule of the winner, and the seconds it took by the grader's clock."""
@@ -169,14 +169,13 @@ class Tuning:
         self._output += _without_progress(output(report))
         for message in report.of("error"):
             return explained(message, f"Tuning {self.exercise.factory}")
-        doing = f"tuning {self.exercise.factory}"
         if report.end is End.TIMED_OUT:
             return Problem(
                 f"Tuning took longer than {BUDGET.seconds:.0f} s and was stopped. Try fewer configurations, or compile "
                 "them side by side first with par_compile."
             )
         if report.end is not End.FINISHED:
-            return death(report, doing)
+            return death(report, f"tuning {self.exercise.factory}")
         for message in report.of("tuned"):
             capsule, config = tracing.capsule(message, str(self.submission.path)), message.get("config")
             if capsule is not None and isinstance(config, dict) and untrusted.is_plain(config):
@@ -244,12 +243,14 @@ class Tuning:
     def _passed(self, id_: str, told: str) -> Check:
         return checks.passed(Kind.TUNING, id_, TITLES[id_], told)
 
-    def _failed(self, id_: str, problem: Problem) -> Tuned:
-        check = checks.failed(Kind.TUNING, id_, TITLES[id_], problem, self.submission, {})
-        return Tuned((check,), None, self._output)
+    def _failed(self, id_: str, problem: Problem) -> Check:
+        return checks.failed(Kind.TUNING, id_, TITLES[id_], problem, self.submission, {})
 
-    def _faulty(self, fault: Fault) -> Tuned:
-        return Tuned((checks.faulty(Kind.TUNING, WINNER, TITLES[WINNER], fault, {}),), None, self._output)
+    def _faulty(self, fault: Fault) -> Check:
+        return checks.faulty(Kind.TUNING, WINNER, TITLES[WINNER], fault, {})
+
+    def _tuned(self, *made: Check, winner: Schedule | None = None) -> Tuned:
+        return Tuned(made, winner, self._output)
 
 
 def _without_progress(printed: str) -> str:

@@ -13,12 +13,12 @@ from tlpuzzles.device.cuda import memory
 from tlpuzzles.device.cuda.compiling import Compiled, Source, compile_kernels
 from tlpuzzles.device.cuda.timing import milliseconds
 from tlpuzzles.grading.explained import in_words
+from tlpuzzles.grading.measuring import BASELINE
 from tlpuzzles.grading.stages import fetch
 from tlpuzzles.kernel.capsule import read
 
 Emit = Callable[[dict[str, Any]], None]
 
-BASELINE = "baseline"
 NEAR = 0.01
 """Relative Frobenius norm of the difference: five times what float16 sums of 8192 products differ by."""
 
