@@ -59,8 +59,8 @@ LOWERING: tuple[Known, ...] = (
         "TileLang finds no way to spread one of the tiles over the threads of a block",
         "The usual cause is a reduction over a row that the threads cannot share out evenly. "
         + _PAD
-        + ". Another is an element that one thread holds and another needs, as in y[i, j] = x[i, j + 1] on fragments: "
-        "keep x in shared memory then",
+        + ". Another cause is an element that one thread holds and another needs, as in y[i, j] = x[i, j + 1] on "
+        "fragments: keep x in shared memory then",
         Where.REDUCE,
         hint=Hint.IDEA,
     ),

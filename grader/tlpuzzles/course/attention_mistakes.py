@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 from tlpuzzles.course.attention import attend, attention, scale, seen_keys, softmax
 from tlpuzzles.course.attention_reads import READS, USUAL_BLOCKS
 from tlpuzzles.course.unwritten import NEVER_WRITTEN
-from tlpuzzles.course.vocabulary import Mistake, Sizes, Tensors
+from tlpuzzles.course.vocabulary import Compute, Mistake, Sizes, Tensors
 
 if TYPE_CHECKING:
     import torch
-
-Compute = Callable[[Tensors, Sizes, Mapping[str, bool]], "torch.Tensor | None"]
 
 
 def _scaled_by(factor: Callable[[int], float]) -> Compute:

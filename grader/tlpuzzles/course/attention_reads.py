@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from tlpuzzles.course.attention import attention
 from tlpuzzles.course.unwritten import NEVER_WRITTEN
-from tlpuzzles.course.vocabulary import Mistake, Sizes, Tensors
+from tlpuzzles.course.vocabulary import Compute, Mistake, Sizes, Tensors
 
 if TYPE_CHECKING:
     import torch
 
-Compute = Callable[[Tensors, Sizes, Mapping[str, bool]], "torch.Tensor | None"]
 
 USUAL_BLOCKS = (64, 128)
 """What learners choose for block_M and block_N: a mistake whose output depends on one is computed for each."""

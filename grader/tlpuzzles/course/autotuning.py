@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from tlpuzzles.course import tuning_bytes
 from tlpuzzles.course.functions import Call
+from tlpuzzles.course.products import odd
 from tlpuzzles.course.schedules import ChosenBy, Proposed
 from tlpuzzles.course.tiled_gemm import EXERCISE as TILED_GEMM
 from tlpuzzles.course.tuning_configs import configs_of
@@ -18,11 +19,7 @@ from tlpuzzles.device.limits import Architecture
 def _ragged(rng: random.Random) -> Sizes:
     """No tile divides them, and every usual tile has company in the grid. K is small, for this is done for several
     kernels: long sums are exercise 2's."""
-    return {"M": _odd(rng, 195, 251), "N": _odd(rng, 517, 635), "K": _odd(rng, 259, 351)}
-
-
-def _odd(rng: random.Random, low: int, high: int) -> int:
-    return 2 * rng.randint(low // 2, (high - 1) // 2) + 1
+    return {"M": odd(rng, 195, 251), "N": odd(rng, 517, 635), "K": odd(rng, 259, 351)}
 
 
 def _ask(sizes: Mapping[str, int], architecture: Architecture) -> Call:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from tlpuzzles.course.functions import Answer, Call, Fault, FunctionCheck, Json, shown
 from tlpuzzles.course.legality import DEFAULTS, does_not_compile, does_not_fit, malformed
@@ -96,16 +96,23 @@ def _nothing_to_look_at(calls: Sequence[Call], answers: Sequence[Answer]) -> Fau
     return None
 
 
+def _refused(
+    why: Callable[[Schedule, Architecture], str | None], calls: Sequence[Call], answers: Sequence[Answer]
+) -> list[tuple[Call, Schedule, str]]:
+    """The schedules that cannot be, each with its call and the reason."""
+    return [
+        (call, schedule, reason)
+        for call, answer in zip(calls, answers, strict=True)
+        for schedule in _schedules(answer)
+        if (reason := why(schedule, _architecture(call))) is not None
+    ]
+
+
 def _fits(calls: Sequence[Call], answers: Sequence[Answer]) -> Fault | None:
     missing = _nothing_to_look_at(calls, answers)
     if missing is not None:
         return missing
-    over = [
-        (call, schedule, reason)
-        for call, answer in zip(calls, answers, strict=True)
-        for schedule in _schedules(answer)
-        if (reason := does_not_fit(schedule, _architecture(call))) is not None
-    ]
+    over = _refused(does_not_fit, calls, answers)
     if not over:
         return None
     call, schedule, reason = over[0]
@@ -127,12 +134,7 @@ def _compiles(calls: Sequence[Call], answers: Sequence[Answer]) -> Fault | None:
     missing = _nothing_to_look_at(calls, answers)
     if missing is not None:
         return missing
-    refused = [
-        (call, schedule, reason)
-        for call, answer in zip(calls, answers, strict=True)
-        for schedule in _schedules(answer)
-        if (reason := does_not_compile(schedule, _architecture(call))) is not None
-    ]
+    refused = _refused(does_not_compile, calls, answers)
     if not refused:
         return None
     call, schedule, reason = refused[0]

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from tlpuzzles.course.inputs import picked_sums, scaled_products, uniform
-from tlpuzzles.course.vocabulary import Case, Exercise, Mistake, Runs, Sizes, Tensors, TensorSpec, Tolerance
+from tlpuzzles.course.products import flops, many_blocks, odd, one_element, ragged
+from tlpuzzles.course.vocabulary import Case, Compute, Exercise, Mistake, Runs, Sizes, Tensors, TensorSpec, Tolerance
 from tlpuzzles.kernel.requirements import (
     accumulates_in,
     constants,
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     import torch
 
 Function: TypeAlias = "Callable[[torch.Tensor], torch.Tensor]"
-Compute: TypeAlias = "Callable[[Tensors, Sizes, Mapping[str, bool]], torch.Tensor | None]"
 
 ROOT, CUBIC = math.sqrt(2 / math.pi), 0.044715
 """Constants of GELU's form with tanh (Hendrycks and Gimpel, https://arxiv.org/abs/1606.08415)."""
@@ -50,10 +50,6 @@ USUAL_DEPTHS = (32, 64)
 # single column: there, the bias of the first tile is the right one.
 
 
-def _ragged(rng: random.Random) -> Sizes:
-    return {"M": _odd(rng, 195, 251), "N": _odd(rng, 645, 765), "K": _odd(rng, 259, 383)}
-
-
 def _whole_tiles(rng: random.Random) -> Sizes:
     M, N = rng.choice(((256, 768), (768, 512), (512, 768)))
     return {"M": M, "N": N, "K": 64 * rng.choice((3, 5))}
@@ -61,25 +57,12 @@ def _whole_tiles(rng: random.Random) -> Sizes:
 
 def _ragged_rows(rng: random.Random) -> Sizes:
     # One trip, of 32 or of 64: fewer than the pipeline has stages.
-    return {"M": _odd(rng, 195, 251), "N": 768, "K": 32}
+    return {"M": odd(rng, 195, 251), "N": 768, "K": 32}
 
 
 def _ragged_columns(rng: random.Random) -> Sizes:
     # Of many trips, too. Products of float16 are cheap on a CPU: 30 ms.
-    return {"M": 256, "N": _odd(rng, 645, 765), "K": 64 * rng.choice((17, 18))}
-
-
-def _one(_rng: random.Random) -> Sizes:
-    return {"M": 1, "N": 1, "K": 1}
-
-
-def _many_blocks(rng: random.Random) -> Sizes:
-    # At the least 11 x 15 = 165 tiles of 128 x 256: more than the 132 multiprocessors of an H200.
-    return {"M": _odd(rng, 1301, 1407), "N": _odd(rng, 3601, 3839), "K": _odd(rng, 301, 399)}
-
-
-def _odd(rng: random.Random, low: int, high: int) -> int:
-    return 2 * rng.randint(low // 2, (high - 1) // 2) + 1
+    return {"M": 256, "N": odd(rng, 645, 765), "K": 64 * rng.choice((17, 18))}
 
 
 def _gelu(x: torch.Tensor) -> torch.Tensor:
@@ -90,11 +73,6 @@ def _gelu(x: torch.Tensor) -> torch.Tensor:
 
 def _reference(tensors: Tensors, _sizes: Sizes, _flags: Mapping[str, bool]) -> torch.Tensor:
     return _gelu(tensors["A"] @ tensors["B"] + tensors["Bias"])
-
-
-def _flops(sizes: Sizes, _flags: Mapping[str, bool]) -> int:
-    """Of the product; the epilogue is a handful for each element."""
-    return 2 * sizes["M"] * sizes["N"] * sizes["K"]
 
 
 # Mistakes
@@ -266,9 +244,9 @@ EXERCISE = Exercise(
     inputs=(TensorSpec("A", ("M", "K")), TensorSpec("B", ("K", "N")), TensorSpec("Bias", ("N",))),
     output=TensorSpec("C", ("M", "N")),
     cases=(
-        Case("ragged", "M, N and K all ragged, and more trips than stages", _ragged),
-        Case("saturated", "values so large that exp of them overflows", _ragged, draw=scaled_products(40.0)),
-        Case("mostly-bias", "a bias that outweighs the product", _ragged, draw=scaled_products(0.3, bias=3.0)),
+        Case("ragged", "M, N and K all ragged, and more trips than stages", ragged),
+        Case("saturated", "values so large that exp of them overflows", ragged, draw=scaled_products(40.0)),
+        Case("mostly-bias", "a bias that outweighs the product", ragged, draw=scaled_products(0.3, bias=3.0)),
         Case("whole-tiles", "sizes that tiles divide, on a grid that is not square", _whole_tiles),
         Case("ragged-rows", "a ragged last row of tiles, and fewer trips than stages", _ragged_rows),
         Case("ragged-columns", "a ragged last column of tiles, and a K of more than a thousand", _ragged_columns),
@@ -280,8 +258,8 @@ EXERCISE = Exercise(
         ),
         # GELU of 3.75 to 6: of -5 it is less than float16 can hold with any precision, and elsewhere the form with erf,
         # which may pass, is too far off for a norm over one element.
-        Case("one-element", "matrices of a single element", _one, draw=uniform(1.5, 2.0)),
-        Case("many-blocks", "more blocks than a GPU runs at once", _many_blocks, runs=Runs.ON_CUDA),
+        Case("one-element", "matrices of a single element", one_element, draw=uniform(1.5, 2.0)),
+        Case("many-blocks", "more blocks than a GPU runs at once", many_blocks, runs=Runs.ON_CUDA),
     ),
     draw=scaled_products(),
     reference=_reference,
@@ -289,7 +267,7 @@ EXERCISE = Exercise(
     # Rounding to float16 costs 2.1e-4. With it, GELU in its form with erf errs by 2.6e-4, and with the GPU's own
     # approximate tanh (relative error up to 2 ** -11) by 3.8e-4 at worst; the nearest mistake errs by 5e-3.
     tolerance={"float16": Tolerance(frobenius=5e-4, row=1e-3, element=2e-3)},
-    flops=_flops,
+    flops=flops,
     mistakes=_MISTAKES,
     requirements=(
         one_launch(),

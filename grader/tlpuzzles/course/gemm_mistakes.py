@@ -10,12 +10,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tlpuzzles.course.unwritten import NEVER_WRITTEN
-from tlpuzzles.course.vocabulary import Mistake, Sizes, Tensors
+from tlpuzzles.course.vocabulary import Compute, Mistake, Sizes, Tensors
 
 if TYPE_CHECKING:
     import torch
 
-Compute = Callable[[Tensors, Sizes, Mapping[str, bool]], "torch.Tensor | None"]
 
 USUAL_DEPTHS = (32, 64)
 """What learners choose for block_K."""

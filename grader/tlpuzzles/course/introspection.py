@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tlpuzzles.course import landmarks, printed, shared_sizes, speeds
@@ -11,6 +11,7 @@ from tlpuzzles.course.inputs import normal
 from tlpuzzles.course.recorded import copy_kernel
 from tlpuzzles.course.vocabulary import (
     Case,
+    Compute,
     Exercise,
     Mistake,
     Printing,
@@ -25,7 +26,6 @@ from tlpuzzles.kernel.requirements import one_launch
 if TYPE_CHECKING:
     import torch
 
-Compute = Callable[[Tensors, Sizes, Mapping[str, bool]], "torch.Tensor | None"]
 
 BLOCK = 128
 """What one block of the skeleton doubles. Lengths are multiples of it: TileLang 0.1.15 finds no layout for a fragment

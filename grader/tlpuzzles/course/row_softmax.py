@@ -8,14 +8,13 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from tlpuzzles.course.inputs import equal_rows, normal, offset, one_finite
-from tlpuzzles.course.vocabulary import Case, Exercise, Mistake, Runs, Sizes, Tensors, TensorSpec, Tolerance
+from tlpuzzles.course.vocabulary import Case, Compute, Exercise, Mistake, Runs, Sizes, Tensors, TensorSpec, Tolerance
 from tlpuzzles.kernel.requirements import no_global_intermediate, one_launch, rounds_once, sums_in
 
 if TYPE_CHECKING:
     import torch
 
 Rows: TypeAlias = "Callable[[torch.Tensor], torch.Tensor]"
-Compute: TypeAlias = "Callable[[Tensors, Sizes, Mapping[str, bool]], torch.Tensor | None]"
 
 USUAL_HEIGHTS = (4, 2, 8)
 """What learners choose for block_M: a mistake whose output depends on it is computed for each."""

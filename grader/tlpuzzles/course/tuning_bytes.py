@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tlpuzzles.course.functions import Answer, Call, Fault, FunctionCheck, FunctionMistake, same, shown
+from tlpuzzles.course.legality import smem_bytes as tiles
 
 Count = Callable[[int, int, int, int], float]
 """(block_M, block_N, block_K, num_stages) -> what someone takes for the bytes."""
@@ -14,11 +15,6 @@ Count = Callable[[int, int, int, int], float]
 FUNCTION = "smem_bytes"
 SIDES = (32, 48, 64, 96, 128, 192, 256)
 FLOAT16 = 2
-
-
-def tiles(block_M: int, block_N: int, block_K: int, num_stages: int) -> int:
-    """Bytes of the tiles of A and B, of all stages; 0 stages need one set."""
-    return (block_M * block_K + block_K * block_N) * FLOAT16 * max(num_stages, 1)
 
 
 def smem_bytes(block_M: int, block_N: int, block_K: int, num_stages: int) -> int:

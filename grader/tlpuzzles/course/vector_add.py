@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tlpuzzles.course.inputs import normal
 from tlpuzzles.course.sharing import shared_among_threads
 from tlpuzzles.course.unwritten import NEVER_WRITTEN
-from tlpuzzles.course.vocabulary import Case, Exercise, Mistake, Sizes, Tensors, TensorSpec, Tolerance
+from tlpuzzles.course.vocabulary import Case, Compute, Exercise, Mistake, Sizes, Tensors, TensorSpec, Tolerance
 from tlpuzzles.kernel.requirements import many_blocks, one_launch
 
 if TYPE_CHECKING:
     import torch
 
-Compute = Callable[[Tensors, Sizes, Mapping[str, bool]], "torch.Tensor | None"]
 
 USUAL_BLOCKS = (1024, 256, 512, 128, 2048)
 """What learners choose for block_N: a mistake whose output depends on it is computed for each."""

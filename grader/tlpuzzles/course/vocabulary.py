@@ -18,6 +18,7 @@ from tlpuzzles.course.schedules import Proposed
 
 __all__ = [
     "Case",
+    "Compute",
     "Draw",
     "Exercise",
     "Mistake",
@@ -41,6 +42,12 @@ Sizes: TypeAlias = Mapping[str, int]
 
 Tensors: TypeAlias = "Mapping[str, torch.Tensor]"
 """Tensors by the names of the exercise's contract, e.g. {"A": ..., "B": ...}."""
+
+Compute: TypeAlias = "Callable[[Tensors, Sizes, Mapping[str, bool]], torch.Tensor | None]"
+"""(inputs as float64, sizes, flags) -> the output of a typical error; None where the error makes no difference.
+
+`unwritten.NEVER_WRITTEN` stands for an element that the error leaves unwritten.
+"""
 
 SizesFromSeed: TypeAlias = Callable[[random.Random], Sizes]
 Draw: TypeAlias = "Callable[[torch.Generator, tuple[int, ...], str], torch.Tensor]"
@@ -108,8 +115,7 @@ class Mistake:
     id: str
     says: str
     """Completes "Your output equals ...": "attention without the factor 1/sqrt(dim)"."""
-    compute: Callable[[Tensors, Sizes, Mapping[str, bool]], torch.Tensor | None]
-    """(inputs as float64, sizes, flags) -> the wrong output; None where the error makes no difference."""
+    compute: Compute
     hint: int = 2
     """The hint level that helps with it."""
 
