@@ -55,7 +55,7 @@ def questions(exercise: Exercise, seed: int, *, on_cuda: bool, only: str | None)
 
 
 def judged(exercise: Exercise, posed: Questions, called: Called, submission: Submission) -> list[Check]:
-    """A check for every function check, in the exercise's order."""
+    """A check for every function check, in the exercise's order. The file could be loaded."""
     asked = {one.check.id: one for one in posed.asked}
     reasons = {check.id: reason for check, reason in posed.left_out}
     return [
@@ -69,7 +69,7 @@ def judged(exercise: Exercise, posed: Questions, called: Called, submission: Sub
 def _judge(asked: Asked, seed: int, called: Called, submission: Submission) -> Check:
     check = asked.check
     facts: dict[str, object] = {"case": check.id, "seed": seed}
-    unanswered = called.whole or next((called.problems[n] for n in asked.names if n in called.problems), None)
+    unanswered = next((called.problems[name] for name in asked.names if name in called.problems), None)
     if unanswered is not None:
         return checks.failed(Kind.FUNCTION, check.id, check.title, unanswered, submission, facts)
     answers = [called.answers[name] for name in asked.names]
