@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import atexit
+import os
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,6 +16,11 @@ from tlpuzzles.grading.cpu import Cpu
 from tlpuzzles.grading.grader import Grader
 from tlpuzzles.grading.options import Options
 from tlpuzzles.verdict.model import Result
+
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    # Tests neither read nor fill the user's cache. Workers have this one from the process that starts them.
+    os.environ["TLPUZZLES_CACHE_DIR"] = tempfile.mkdtemp(prefix="tlpuzzles-tests-")
+    atexit.register(shutil.rmtree, os.environ["TLPUZZLES_CACHE_DIR"], ignore_errors=True)
 
 QUICK = Options(seed=20_231, portability=Portability.OFF, stop_at_first_failure=True, trace_seconds=2.0)
 """For the many kernels that are graded in tests: other GPUs have tests of their own."""

@@ -45,6 +45,9 @@ COMMANDS = (
     Command("glossary", "tlpuzzles.commands.glossary:glossary", "Look up a word: tile, fragment, occupancy, ..."),
     Command("cheatsheet", "tlpuzzles.commands.cheatsheet:cheatsheet", "See the TileLang language on one screen."),
     Command("grade", "tlpuzzles.commands.grade:grade", "Check a kernel: what is right, what is wrong, and why."),
+    Command(
+        "calibrate", "tlpuzzles.commands.calibrate:calibrate", "For teachers: measure marks for the speed on your GPU."
+    ),
     Command("doctor", "tlpuzzles.commands.doctor:doctor", "Check the installation, the GPU and the compilers."),
 )
 

@@ -13,11 +13,19 @@ from tlpuzzles.border.limits import Limits
 from tlpuzzles.border.watching import MAX_OUTPUT, End, Report
 
 
-def run(warm: Warm, tmp_path: Path, text: str, *, seconds: float = 10.0, sees_gpu: bool = False) -> Report:
+def run(
+    warm: Warm,
+    tmp_path: Path,
+    text: str,
+    *,
+    seconds: float = 10.0,
+    sees_gpu: bool = False,
+    cache: Path | None = None,
+) -> Report:
     file = tmp_path / "learner.py"
     file.write_text(text)
     job = {"path": str(file), "text": str(file), "factory": "f", "arch": "cpu", "cases": []}
-    return warm.run("trace", job, Limits(seconds, memory=4 << 30), tmp_path, sees_gpu=sees_gpu)
+    return warm.run("trace", job, Limits(seconds, memory=4 << 30), tmp_path, sees_gpu=sees_gpu, cache=cache)
 
 
 def test_finished(warm: Warm, tmp_path: Path) -> None:
@@ -25,6 +33,13 @@ def test_finished(warm: Warm, tmp_path: Path) -> None:
     assert report.end is End.FINISHED
     assert report.output == "hello\n"
     assert [m["kind"] for m in report.messages] == ["loaded"]
+
+
+def test_tilelangs_cache_is_the_childs_own_unless_it_is_given_one(warm: Warm, tmp_path: Path) -> None:
+    tell = "import os\nprint(os.environ['TILELANG_CACHE_DIR'])\ndef f(): ...\n"
+    assert run(warm, tmp_path, tell).output.strip() == str(tmp_path / "tilelang")
+    given = run(warm, tmp_path, tell, cache=tmp_path / "given")
+    assert given.output.strip() == str(tmp_path / "given")
 
 
 @pytest.mark.parametrize(

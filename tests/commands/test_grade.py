@@ -15,6 +15,8 @@ import pytest
 
 from tests.commands.running import heed_interrupts
 from tests.grading.test_bad_input import GOOD
+from tlpuzzles.commands.grade import _thresholds
+from tlpuzzles.verdict.thresholds import Thresholds, dump, shipped
 
 TLPUZZLES = [sys.executable, "-m", "tlpuzzles"]
 WRONG = GOOD.replace("+ B[", "- B[")
@@ -129,6 +131,77 @@ def test_the_seed_draws_the_same_problem_again(workspace: Path, cache: str) -> N
     checks = [next(c for c in document["checks"] if c["id"] == "ragged-end") for document in (first, again, other)]
     assert checks[0] == checks[1]
     assert checks[0]["detail"]["sizes"] != checks[2]["detail"]["sizes"]
+
+
+def test_the_same_file_is_posed_the_same_sizes_with_other_inputs(workspace: Path, cache: str) -> None:
+    """What was compiled for them serves again."""
+    (workspace / "01_vector_add" / "vector_add.py").write_text(WRONG)
+    details = []
+    for _ in range(2):
+        done = grade(workspace, "1", "--case", "ragged-end", "--json", "--portability", "off", cache=cache)
+        check = next(check for check in json.loads(done.stdout)["checks"] if check["id"] == "ragged-end")
+        details.append(check["detail"])
+    assert details[0]["sizes"] == details[1]["sizes"]
+    assert details[0]["seed"] != details[1]["seed"]
+    assert details[0]["expected"] != details[1]["expected"]
+
+
+def test_speed_alone_says_that_it_needs_a_gpu(workspace: Path, cache: str) -> None:
+    (workspace / "01_vector_add" / "vector_add.py").write_text(GOOD)
+    done = grade(workspace, "1", "--device", "cpu", "--case", "speed", cache=cache)
+    assert done.returncode == 3
+    assert "needs a GPU" in done.stdout
+
+
+@pytest.mark.parametrize("case", ["speed", "speed-4096"])
+def test_speed_alone_and_no_speed_contradict_each_other(workspace: Path, case: str, cache: str) -> None:
+    done = grade(workspace, "2", "--case", case, "--no-speed", cache=cache)
+    assert done.returncode == 2
+    assert "--no-speed" in done.stderr
+
+
+def test_marks_of_a_teacher_come_before_those_beside_the_graded_file(
+    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs, own = (shipped().entries[0].model_copy(update={"pass_at": at, "full_at": 0.9}) for at in (0.1, 0.5))
+    (workspace / "thresholds.toml").write_text(dump(Thresholds(entries=(theirs,))))
+    teachers = tmp_path / "teacher"
+    teachers.mkdir()
+    (teachers / "course.toml").write_text((workspace / "course.toml").read_text())
+    (teachers / "thresholds.toml").write_text(dump(Thresholds(entries=(own,))))
+    monkeypatch.chdir(teachers)
+    key = (own.exercise, own.case, own.against)
+    for pass_at in (0.5, shipped().entries[0].pass_at):
+        marks = _thresholds(workspace / "01_vector_add" / "vector_add.py")
+        found = marks.find(*key, arch="sm_90a", gpu_name="NVIDIA H200")
+        assert found is not None
+        assert found.pass_at == pass_at
+        (teachers / "thresholds.toml").unlink(missing_ok=True)  # then those of the course count, and not the learner's
+
+
+def test_marks_of_the_workspace_come_before_those_of_the_course(
+    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # a place of no workspace
+    own = shipped().entries[0].model_copy(update={"pass_at": 0.123, "full_at": 0.456})
+    (workspace / "thresholds.toml").write_text(dump(Thresholds(entries=(own,))))
+    key = (own.exercise, own.case, own.against)
+    for file, pass_at in (
+        (workspace / "01_vector_add" / "vector_add.py", 0.123),
+        (tmp_path / "elsewhere.py", shipped().entries[0].pass_at),
+    ):
+        found = _thresholds(file).find(*key, arch="sm_90a", gpu_name="NVIDIA H200")
+        assert found is not None
+        assert found.pass_at == pass_at
+
+
+def test_marks_that_cannot_be_read_are_said_before_anything_is_graded(workspace: Path, cache: str) -> None:
+    (workspace / "01_vector_add" / "vector_add.py").write_text(GOOD)
+    (workspace / "thresholds.toml").write_text("schema = 1\n[[threshold]]\nexercise = 'vector_add'\n")
+    done = grade(workspace, "1", "--device", "cpu", cache=cache)
+    assert done.returncode == 2
+    assert "thresholds.toml, [[threshold]] number 1 (vector_add)" in " ".join(done.stderr.split())
+    assert done.stdout == ""
 
 
 def test_all_goes_on_after_a_file_that_dies(workspace: Path, cache: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,15 @@ def test_glossary_explains_a_word(capsys: pytest.CaptureFixture[str]) -> None:
     assert "227" in shown.out
     assert "](" not in shown.out
     assert "See also: multiprocessor, block" in shown.out
+
+
+@pytest.mark.parametrize("word", ["accumulator", "ragged edge", "fragment"])
+def test_glossary_fills_the_lines_that_links_had_made_long(capsys: pytest.CaptureFixture[str], word: str) -> None:
+    paragraphs = run(capsys, "glossary", *word.split()).out.split("\n\n")
+    for lines in (paragraph.splitlines() for paragraph in paragraphs):
+        assert max(map(len, lines)) <= 80
+        for line, following in pairwise(lines):
+            assert len(f"{line} {following.split()[0]}") > 80, f"{line!r} has room for the next word"
 
 
 def test_glossary_of_an_unknown_word_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:

@@ -138,10 +138,19 @@ def test_variants_begin_with_a_ragged_case(exercise: Exercise) -> None:
 
 
 @each_exercise
-def test_a_gpu_compiles_at_most_six_kernels(exercise: Exercise) -> None:
+def test_a_gpu_compiles_at_most_six_kernels_and_four_to_be_timed(exercise: Exercise) -> None:
     for seed in range(20):
-        kernels = plan(exercise, seed, on_cuda=True).kernels
-        assert len(kernels) <= 6
+        assert len(plan(exercise, seed, on_cuda=True, speed=False).kernels) <= 6
+    assert len(plan(exercise, SEED, on_cuda=True).timed) <= 4
+
+
+@each_exercise
+def test_every_variant_that_is_timed_is_a_case_at_sizes_that_are_looked_at(exercise: Exercise) -> None:
+    """Timed results are compared with a library's alone; by then the reference must have found that variant right."""
+    assert exercise.timings
+    assert {timing.case.variant for timing in exercise.timings} <= {case.variant for case in exercise.cases}
+    assert not {timing.case.id for timing in exercise.timings} & {case.id for case in exercise.cases}
+    assert exercise.library is not None
 
 
 @each_exercise
@@ -234,3 +243,10 @@ def test_causal_attention_counts_only_the_pairs_that_are_seen() -> None:
     sizes = {"batch": 1, "heads": 1, "seq_len": 4, "dim": 64}
 
     assert FLASH_ATTENTION.flops(sizes, {"is_causal": True}) == 4 * 64 * (1 + 2 + 3 + 4)
+
+
+@each_exercise
+def test_what_is_timed_has_no_global_memory_of_its_own(exercise: Exercise) -> None:
+    """It outlives a launch: a kernel could find there what it has computed for the same inputs before."""
+    if exercise.timings:
+        assert "no-global-intermediate" in {requirement.id for requirement in exercise.requirements}

@@ -10,7 +10,8 @@ import pytest
 
 from tests.commands.running import run
 from tlpuzzles.doctor import look as looking
-from tlpuzzles.doctor.seen import End, Seen
+from tlpuzzles.doctor.seen import Driver, End, Gpu, Imported, Seen
+from tlpuzzles.verdict.thresholds import FILE, shipped, write
 
 
 @pytest.fixture
@@ -90,6 +91,64 @@ def test_the_command_exits_with_1_on_a_problem_and_says_what_to_do(
     assert "problem\ttilelang\tcannot be imported: its process was ended by SIGABRT" in bad.out
     assert "To do: " in bad.out
     assert "1 problem to mend" in bad.out
+
+
+NVML = """
+class NVMLError(Exception): pass
+class NVMLError_LibraryNotFound(NVMLError): pass
+class NVMLLibraryMismatchError(Exception): pass
+class Used: gpu = 97
+class Process: pid = 1
+def nvmlInit(): pass
+def nvmlShutdown(): pass
+def nvmlDeviceGetCount(): return 1
+def nvmlDeviceGetHandleByIndex(index): return index
+def nvmlDeviceGetUUID(handle): return 'GPU-1234'
+def nvmlDeviceGetUtilizationRates(handle): return Used
+def nvmlDeviceGetCurrentClocksEventReasons(handle): return 0x20
+def nvmlDeviceGetComputeRunningProcesses(handle): return [Process]
+def nvmlDeviceGetPersistenceMode(handle): return 0
+"""
+
+
+def test_the_gpu_is_asked_for_what_disturbs_timing(packages: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (packages / "pynvml.py").write_text(NVML)
+    monkeypatch.setattr(looking, "_driver", lambda: Driver((13, 0), (Gpu("H200", (9, 0), 140),)))
+    monkeypatch.setenv("TLPUZZLES_LOCK_DIR", "/nowhere")
+    timing = look().timing
+    assert timing is not None
+    assert (timing.busy, timing.others, timing.throttled, timing.persistent) == (True, 1, ("temperature",), False)
+    assert timing.lock_error.startswith("/nowhere/tlpuzzles-GPU-1234.lock cannot be locked")
+
+
+def test_without_a_gpu_there_is_nothing_to_disturb(packages: Path) -> None:
+    assert look().timing is None
+
+
+def test_the_marks_of_the_current_workspace_are_read(packages: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(looking, "_imported", lambda name: Imported(End.IMPORTED, {}))
+    for slow in ("_driver", "_cxx"):
+        monkeypatch.setattr(looking, slow, lambda: None)
+    inside = packages / "class" / "02_tiled_gemm"
+    inside.mkdir(parents=True)
+    monkeypatch.chdir(inside)
+    file = packages / "class" / FILE
+    write(file, shipped())
+    assert look().marks is None, "the file is no workspace's"
+    (packages / "class" / "course.toml").touch()
+    marks = look().marks
+    assert marks is not None
+    assert (marks.path, marks.thresholds, marks.strangers, marks.error) == (str(file), shipped(), (), "")
+    file.write_text(file.read_text().replace('"speed-4096"', '"speed-4000"'))
+    marks = look().marks
+    assert marks is not None
+    assert 'tiled_gemm has no timed case "speed-4000"' in marks.strangers[0]
+    file.write_text("schema = 2")
+    marks = look().marks
+    assert marks is not None
+    assert (marks.thresholds, marks.error.partition(".toml")[2][:13]) == (None, " has schema 2")
+    file.unlink()
+    assert look().marks is None
 
 
 def test_json(packages: Path, capsys: pytest.CaptureFixture[str]) -> None:

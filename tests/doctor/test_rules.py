@@ -8,7 +8,8 @@ import pytest
 
 from tlpuzzles.doctor.finding import Finding, Status
 from tlpuzzles.doctor.rules import judge
-from tlpuzzles.doctor.seen import Driver, End, Folder, Gpu, Imported, Seen, Tool, parse
+from tlpuzzles.doctor.seen import Driver, End, Folder, Gpu, Imported, Marks, Seen, Timing, Tool, parse
+from tlpuzzles.verdict.thresholds import Threshold, Thresholds, shipped
 
 LAPTOP = Seen(
     python=(3, 11, 7),
@@ -24,6 +25,7 @@ LAPTOP = Seen(
     nvcc=None,
     cxx=Tool("/usr/bin/g++", "g++ 12.2.0"),
     cache=Folder("/home/a/.cache/tlpuzzles"),
+    cache_bytes=5 << 20,
     tilelang_cache=Folder("/home/a/.tilelang/cache"),
 )
 CUDA_TORCH = Imported(
@@ -128,6 +130,15 @@ ODD = {
         "the driver knows CUDA up to 12.8",
     ),
     "a broken nvcc without a GPU": (replace(LAPTOP, nvcc=Tool("/x/nvcc", "", "Permission denied")), "Permission"),
+    "a GPU at work": (
+        replace(COLAB, timing=Timing(busy=True, others=2)),
+        "at work for somebody else; 2 processes use it",
+    ),
+    "a hot GPU": (replace(COLAB, timing=Timing(throttled=("temperature",))), "held down now: temperature"),
+    "a lock that cannot be": (
+        replace(COLAB, timing=Timing(lock_error="/tmp/x.lock cannot be locked")),
+        "may disturb each other's times: /tmp/x.lock cannot be locked",
+    ),
     "an unwritable cache": (replace(LAPTOP, cache=Folder("/c", "Read-only file system")), "Read-only file system"),
     "an unwritable cache of TileLang": (
         replace(LAPTOP, tilelang_cache=Folder("/t", "Permission denied")),
@@ -169,6 +180,59 @@ def test_failed_imports_are_explained(message: str) -> None:
 def test_an_h100_is_sm_90a_and_runs_code_built_for_its_generation() -> None:
     findings = [finding for finding in judge(with_gpu("H100", (9, 0))) if finding.name == "GPU"]
     assert [(finding.status, finding.says) for finding in findings] == [(Status.OK, "H100, sm_90a, 80 GiB")]
+
+
+def test_who_else_has_the_gpu_open_is_no_fault() -> None:
+    findings = judge(replace(COLAB, timing=Timing(others=1, persistent=False)))
+    (told,) = (finding for finding in findings if finding.name == "timing")
+    assert told.status is Status.OK
+    assert "1 process of others" in told.says
+    assert "persistence mode is off" in told.says
+
+
+T4_MARKS = Thresholds(
+    entries=tuple(
+        Threshold.model_validate({**one.model_dump(), "gpu": "Tesla T4"})
+        for one in shipped().entries
+        if one.gpu == "sm_75"
+    )
+)
+
+
+def with_marks(seen: Seen, thresholds: Thresholds | None, *strangers: str, error: str = "") -> Seen:
+    return replace(seen, marks=Marks("/w/thresholds.toml", thresholds, strangers, error))
+
+
+@pytest.mark.parametrize("seen", [LAPTOP, COLAB], ids=["laptop", "colab"])
+def test_good_marks_are_told_with_their_gpus(seen: Seen) -> None:
+    assert "marks" not in [finding.name for finding in judge(seen)]
+    (found,) = (finding for finding in judge(with_marks(seen, T4_MARKS)) if finding.name == "marks")
+    assert (found.status, found.says) == (Status.OK, "/w/thresholds.toml, for Tesla T4")
+
+
+def test_marks_that_cannot_be_read_keep_from_grading() -> None:
+    found = only_fault(with_marks(COLAB, None, error="/w/thresholds.toml is not valid TOML: line 3."))
+    assert (found.name, found.status) == ("marks", Status.PROBLEM)
+    assert found.says == "/w/thresholds.toml is not valid TOML: line 3."
+    assert "tlpuzzles calibrate" in found.fix
+
+
+@pytest.mark.parametrize(
+    ("seen", "says"),
+    [
+        (with_marks(OLDER_DRIVER, T4_MARKS), "thresholds.toml has no entry for NVIDIA L4; it has: Tesla T4."),
+        (with_marks(LAPTOP, Thresholds(entries=())), "thresholds.toml has no entries;"),
+        (
+            with_marks(COLAB, T4_MARKS, "number 1: no exercise"),
+            "/w/thresholds.toml, number 1: no exercise",
+        ),
+    ],
+    ids=["another GPU", "no entries", "an unknown exercise"],
+)
+def test_marks_that_mark_nothing_are_warned_of(seen: Seen, says: str) -> None:
+    found = only_fault(seen)
+    assert (found.name, found.status) == ("marks", Status.WARNING)
+    assert found.says.startswith(says)
 
 
 def test_versions_are_compared_as_numbers() -> None:

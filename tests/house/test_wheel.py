@@ -80,7 +80,7 @@ def test_the_wheel_has_the_exercises_and_no_solution(wheel: Path) -> None:
         files = {name: archive.read(name).decode("utf-8", "replace") for name in archive.namelist()}
     assert not [name for name in files if "solution" in name]
     assert "tlpuzzles/_exercises/course.toml" in files
-    assert {"tlpuzzles/_docs/glossary.md", "tlpuzzles/_docs/cheatsheet.md"} <= set(files)
+    assert {"tlpuzzles/_docs/glossary.md", "tlpuzzles/_docs/cheatsheet.md", "tlpuzzles/_docs/speed.md"} <= set(files)
     flat = {name: _flat(_below_the_last_hint(name, text)) for name, text in files.items()}
     for exercise in catalog.exercises():
         for part in (exercise.file, "lesson.md", "hints.md"):

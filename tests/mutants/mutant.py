@@ -6,6 +6,7 @@ are files of their own, written in other ways than the solution: `right/<slug>/*
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -39,12 +40,17 @@ class Wrong:
 
     def source(self, slug: str) -> str:
         """The kernel's file. Raises EditDoesNotApply."""
-        text = _solution(slug)
-        for old, new in self.edits:
-            if text.count(old) != 1:
-                raise EditDoesNotApply(f"{self.id}: {old!r} occurs {text.count(old)} times in the solution of {slug}")
-            text = text.replace(old, new)
-        return text
+        return edited(slug, self.edits, self.id)
+
+
+def edited(slug: str, edits: Iterable[tuple[str, str]], name: str = "the edit") -> str:
+    """The reference solution's file with pieces of it replaced. Raises EditDoesNotApply."""
+    text = _solution(slug)
+    for old, new in edits:
+        if text.count(old) != 1:
+            raise EditDoesNotApply(f"{name}: {old!r} occurs {text.count(old)} times in the solution of {slug}")
+        text = text.replace(old, new)
+    return text
 
 
 @cache

@@ -85,10 +85,12 @@ class Warm:
         *,
         sees_gpu: bool = False,
         on_message: Callable[[Message], None] | None = None,
+        cache: Path | None = None,
     ) -> Report:
         """Runs one child to its end, with `folder` for its files. Raises WarmDied if there is nothing to fork it from.
 
         What a learner's process has been able to write must not be read by another: give them different folders.
+        `cache`: where TileLang keeps what it compiles, for later children to find; None: in `folder`.
         """
         begin = time.monotonic()
         with _pipe() as messages, _pipe() as output, _pipe() as status:
@@ -100,7 +102,7 @@ class Warm:
                 "sees_gpu": sees_gpu,
                 "environment": {
                     "TMPDIR": str(folder),
-                    "TILELANG_CACHE_DIR": str(folder / "tilelang"),
+                    "TILELANG_CACHE_DIR": str(cache or folder / "tilelang"),
                     **({} if sees_gpu else {"CUDA_VISIBLE_DEVICES": ""}),
                 },
             }

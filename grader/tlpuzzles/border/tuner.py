@@ -5,7 +5,10 @@ What it says of times is never taken for a measurement: the winner leaves as a c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+import io
+import logging
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +21,12 @@ Emit = Callable[[dict[str, Any]], None]
 
 
 def tune(job: Mapping[str, Any], emit: Emit) -> None:
-    """Job: path, text (a file), factory, sizes. Emits "loaded", then "tuned" with the winner's configuration and
-    capsule, or "error"."""
+    """Job: path, text (a file), factory, sizes, ahead: how many configurations to compile at a time before the
+    autotuner begins, 0 for none.
+
+    Emits "loaded", then "tuned" with the winner's configuration, its capsule and whether it was `cached`: found among
+    the autotuner's earlier results. Or "error".
+    """
     path = str(job["path"])
     stage = "load"
     try:
@@ -27,12 +34,12 @@ def tune(job: Mapping[str, Any], emit: Emit) -> None:
         factory = find(module, job["factory"])
         emit({"kind": "loaded"})
         stage = "tune"
-        emit({"kind": "tuned", **_winner(factory, job["factory"], dict(job["sizes"]))})
+        emit({"kind": "tuned", **_winner(factory, job["factory"], dict(job["sizes"]), ahead=job["ahead"])})
     except BaseException as error:  # noqa: BLE001 - a learner's file may raise anything, SystemExit included
         emit({"kind": "error", **describe(error, path, stage)})
 
 
-def _winner(factory: Any, name: str, sizes: dict[str, int]) -> dict[str, Any]:
+def _winner(factory: Any, name: str, sizes: dict[str, int], *, ahead: int) -> dict[str, Any]:
     from tilelang.autotuner.tuner import AutoTuneImpl
     from tilelang.jit import JITImpl
 
@@ -41,6 +48,9 @@ def _winner(factory: Any, name: str, sizes: dict[str, int]) -> dict[str, Any]:
             f"{name} has {'@tilelang.jit, but no' if isinstance(factory, JITImpl) else 'neither @tilelang.jit nor'} "
             "@tilelang.autotune above it."
         )
+    before = _results()
+    if ahead:
+        _compile_ahead(factory, sizes, ahead)
     kernel = factory(**sizes)
     config = getattr(kernel, "config", None)
     if not isinstance(config, dict):
@@ -50,4 +60,68 @@ def _winner(factory: Any, name: str, sizes: dict[str, int]) -> dict[str, Any]:
     tunables = {name: value for name, value in config.items() if name != "pass_configs"}
     traced = stand_ins.traced(jit, jit.get_tir(**sizes, **tunables))
     traced.pass_configs = {**traced.pass_configs, **config.get("pass_configs", {})}
-    return {"config": plain(tunables, "the autotuner"), **written(traced)}
+    cached = bool(before) and _results() == before
+    return {"config": plain(tunables, "the autotuner"), "cached": cached, **written(traced)}
+
+
+def _results() -> set[str]:
+    """The names of what the autotuner has kept: one for each question. None is added where its answer was found."""
+    from tilelang.autotuner.tuner import AutoTuner
+
+    try:
+        return {entry.name for entry in AutoTuner._get_cache_dir().iterdir() if not entry.name.startswith(".")}
+    except OSError:
+        return set()
+
+
+def _compile_ahead(factory: Any, sizes: dict[str, int], at_once: int) -> None:
+    """Compiles every configuration, so many at a time; the autotuner then finds them in TileLang's cache.
+
+    The autotuner of TileLang 0.1.15 holds a lock while it compiles one: 20 of them take it 70 s on 16 cores. Whatever
+    goes wrong here it will meet again, and tell.
+    """
+    import tilelang
+
+    with contextlib.suppress(Exception), _muted():
+        jit = factory.jit_impl
+        configs = factory.configs(**sizes) if callable(factory.configs) else factory.configs
+        funcs = []
+        for config in (config for config in configs if "pass_configs" not in config):
+            with contextlib.suppress(Exception):
+                funcs.append(jit.get_tir(**sizes, **config))
+        tilelang.par_compile(
+            funcs,
+            out_idx=_from_the_front(jit.out_idx, len(funcs[0].params)),
+            execution_backend=jit.execution_backend,
+            target=jit.target,
+            target_host=jit.target_host,
+            verbose=jit.verbose,
+            pass_configs=jit.pass_configs,
+            compile_flags=jit.compile_flags,
+            num_workers=at_once,
+            ignore_error=True,
+        )
+
+
+def _from_the_front(out_idx: Any, count: int) -> Any:
+    """Positions of outputs without negative ones, as TileLang's cache has them.
+
+    TileLang writes them so into the list that it is given when it compiles the first kernel. Those after it are looked
+    for under another key than the first; and a result of the autotuner under the list's value when it begins, so that
+    the factory's own list must stay as it is.
+    """
+    if out_idx is None:
+        return None
+    positions = [out_idx] if isinstance(out_idx, int) else out_idx
+    return [position + count if position < 0 else position for position in positions]
+
+
+@contextlib.contextmanager
+def _muted() -> Iterator[None]:
+    """What is said here, by a learner's function or by TileLang, is said again when the autotuner is at work."""
+    logging.disable()
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            yield
+    finally:
+        logging.disable(logging.NOTSET)

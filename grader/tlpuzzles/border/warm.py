@@ -36,6 +36,7 @@ ROLES = {
     "lower": "tlpuzzles.grading.roles.lowering:lower",
     "cuda": "tlpuzzles.grading.roles.launching:launch",
     "measure": "tlpuzzles.grading.roles.measuring:measure",
+    "time": "tlpuzzles.grading.roles.timing:measure",
     "probe": "tlpuzzles.grading.roles.launching:probe",
 }
 """What a child can do: a function of (job, emit) that reports through `emit`, one JSON object at a time."""

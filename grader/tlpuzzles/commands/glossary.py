@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import fill
 from typing import Annotated
 
 import typer
@@ -12,6 +13,8 @@ from tlpuzzles.commands.reading import for_terminal
 from tlpuzzles.workspace.documents import document
 from tlpuzzles.workspace.glossary import Term, find, read_terms
 from tlpuzzles.workspace.hints import read_text
+
+WIDTH = 80
 
 
 def glossary(
@@ -38,12 +41,17 @@ def glossary(
     out = console()
     out.print(f"[bold]{term.word}[/]")
     out.print()
-    print_markdown(for_terminal(term.text))
+    print_markdown(_filled(for_terminal(term.text)))
     names = {other.anchor: other.word for other in terms}
     related = [names[anchor] for anchor in term.links if anchor in names]
     if related:
         out.print()
         out.print(f"See also: {', '.join(map(in_a_sentence, related))}")
+
+
+def _filled(text: str) -> str:
+    """Paragraphs with lines of one length: where a link was, a line may have little left."""
+    return "\n\n".join(fill(part, WIDTH, break_long_words=False, break_on_hyphens=False) for part in text.split("\n\n"))
 
 
 def in_a_sentence(word: str) -> str:

@@ -8,6 +8,7 @@ import signal
 import sys
 import tempfile
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn, Optional
 
@@ -20,13 +21,15 @@ from tlpuzzles.course import catalog
 from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.errors import UsageError
 from tlpuzzles.grading.choices import DeviceChoice, Portability
+from tlpuzzles.grading.plan import SPEED
 from tlpuzzles.workspace.folders import current_folder, find_workspace, shipped, workspace_root
 from tlpuzzles.workspace.marker import MARKER, read_marker
 
 if TYPE_CHECKING:
     from tlpuzzles.grading.options import Step
     from tlpuzzles.report.progress import Steps
-    from tlpuzzles.verdict.model import Result, Results
+    from tlpuzzles.verdict.model import Device, Result, Results
+    from tlpuzzles.verdict.thresholds import Thresholds
 
 
 def grade(
@@ -63,6 +66,9 @@ def grade(
             help="Other GPUs: check asks whether TileLang compiles the kernel for each, full asks nvcc as well (slow)."
         ),
     ] = Portability.CHECK,
+    speed: Annotated[
+        bool, typer.Option("--speed/--no-speed", help="Whether to time a kernel that is right, where there is a GPU.")
+    ] = True,
     verbose: Annotated[
         bool,
         typer.Option("--verbose", "-v", help="Also show the messages of TileLang, Python and compilers as they came."),
@@ -71,7 +77,7 @@ def grade(
 ) -> None:
     """Check a kernel: what is right, what is wrong and why.
 
-    The problems are drawn anew each time, so a kernel must be right for all sizes that its contract allows. A failed
+    Inputs are drawn anew each time, and sizes when the file changes: a kernel must be right for all of them. A failed
     case says how to draw it again: --case NAME --seed S.
 
     \b
@@ -92,6 +98,8 @@ def grade(
         jobs = [(exercise, workspace.file(exercise)) for exercise in catalog.exercises()]
     else:
         jobs = [_job(name, file)]
+        if not speed and case in (SPEED, *(timing.case.id for timing in jobs[0][0].timings)):
+            raise UsageError(f"--case {case} asks for what --no-speed leaves out. Give one of the two.")
     signal.signal(signal.SIGTERM, _stop)
     hide()  # it knows the seed
     with ExitStack() as stack:
@@ -102,6 +110,7 @@ def grade(
         os.environ["TMPDIR"] = tempfile.tempdir = str(scratch)
         # Started before the rest is imported: it takes seconds to be ready.
         warm = stack.enter_context(Warm(scratch))
+        from tlpuzzles.grading import caches
         from tlpuzzles.grading.grader import Grader
         from tlpuzzles.grading.options import Options
         from tlpuzzles.grading.plan import new_seed
@@ -109,14 +118,16 @@ def grade(
         from tlpuzzles.report.progress import progress
         from tlpuzzles.verdict.model import exit_status
 
+        chosen = select(device, warm, scratch)
         options = Options(
-            seed=new_seed() if seed is None else seed,
+            seed=0 if seed is None else seed,
             only=case,
             dump=None if dump is None else _dump_folder(dump),
             portability=portability,
             class_arch=_class_arch(jobs[0][1]),
+            speed=speed,
+            thresholds=_thresholds(jobs[0][1], chosen.shown),
         )
-        chosen = select(device, warm, scratch)
         grader = Grader(warm, scratch, chosen)
         results: list[Result] = []
         for exercise, path in jobs:
@@ -124,11 +135,13 @@ def grade(
             title = f"Exercise {exercise.number}  {exercise.title}"
             with progress(console(stderr=True), title, wanted=not as_json) as steps:
                 grader.progress = _Display(steps).show
-                results.append(grader.grade(exercise, path, skeleton, options))
+                drawn = options if seed is not None else replace(options, seed=new_seed(_content(path)))
+                results.append(grader.grade(exercise, path, skeleton, drawn))
             if not as_json:
                 _print(results[-1], exercise, verbose=verbose, nvcc=portability is Portability.FULL)
                 if options.dump is not None:
                     _print_dumped(options.dump, results[-1])
+        caches.prune()
     if as_json:
         _write_json(results, every)
     elif every:
@@ -181,12 +194,50 @@ def _check_path(exercise: Exercise, file: Path) -> None:
 
 
 def _class_arch(file: Path) -> str | None:
-    """The GPU that the course.toml around the file names: of the first one found, from the file or from here."""
-    for start in (file.resolve().parent, current_folder()):
-        root = workspace_root(start)
-        if root is not None:
-            return read_marker(root / MARKER).arch
-    return None
+    """The GPU that the course.toml around here names, or, without one here, the one around the file."""
+    root = workspace_root(current_folder()) or workspace_root(file.resolve().parent)
+    return None if root is None else read_marker(root / MARKER).arch
+
+
+def _content(file: Path) -> bytes:
+    """Nothing of a file that cannot be read: that is for the grading to say."""
+    try:
+        return file.read_bytes()
+    except OSError:
+        return b""
+
+
+def _thresholds(file: Path, device: Device | None = None) -> Thresholds:
+    """The marks for speed: those of the workspace before those that come with us.
+
+    Of the workspace around here, and only if there is none, of that around the file: a teacher who grades the files of
+    others from a workspace of their own has the word, whether or not there are marks in it.
+    """
+    from tlpuzzles.verdict.thresholds import FILE, absent, read, shipped, strangers
+
+    root = workspace_root(current_folder()) or workspace_root(file.resolve().parent)
+    if root is None or not os.path.lexists(root / FILE):
+        return shipped()
+    own = read(root / FILE)
+    _warn_of_strangers(root / FILE, strangers(own, catalog.exercises()))
+    on_gpu = device is not None and device.kind == "cuda"
+    lack = absent(own, device.name, device.arch) if device is not None and on_gpu else absent(own, None, None)
+    if lack is not None:
+        _warn(f"{root / FILE}: {lack}")
+    return own.before(shipped())
+
+
+def _warn_of_strangers(file: Path, found: list[str]) -> None:
+    """One line for a class's file that names what does not exist. No error: a file that has outlived a case, or that
+    names another course's exercise, must not keep anyone from grading."""
+    if found:
+        more = f" There are {len(found)} such entries." if len(found) > 1 else ""
+        _warn(f"{file}, {found[0]}. This entry marks nothing.{more}")
+
+
+def _warn(text: str) -> None:
+    plain = "".join(char if char.isprintable() else "?" for char in text)
+    console(stderr=True).print(f"Warning: {plain}", style="yellow", markup=False, soft_wrap=True)
 
 
 def _dump_folder(folder: Path) -> Path:

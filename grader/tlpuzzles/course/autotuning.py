@@ -6,13 +6,15 @@ import random
 from collections.abc import Mapping
 
 from tlpuzzles.course import tuning_bytes
+from tlpuzzles.course.baselines import CUBLAS
 from tlpuzzles.course.functions import Call
 from tlpuzzles.course.products import odd
 from tlpuzzles.course.schedules import ChosenBy, Proposed
 from tlpuzzles.course.tiled_gemm import EXERCISE as TILED_GEMM
+from tlpuzzles.course.timings import fixed
 from tlpuzzles.course.tuning_configs import configs_of
 from tlpuzzles.course.tuning_space import function_checks
-from tlpuzzles.course.vocabulary import Case, Exercise, Sizes
+from tlpuzzles.course.vocabulary import Case, Exercise, Sizes, Timing
 from tlpuzzles.device.limits import Architecture
 
 
@@ -42,6 +44,10 @@ EXERCISE = Exercise(
     flops=TILED_GEMM.flops,
     mistakes=TILED_GEMM.mistakes,
     requirements=TILED_GEMM.requirements,
+    speed_hint=3,
+    timings=(
+        Timing(Case("speed", "the winner at 2048 x 2048 x 2048", fixed(M=2048, N=2048, K=2048)), against=(CUBLAS,)),
+    ),
     functions=(*tuning_bytes.CHECKS, *function_checks("configs", "tuned_matmul")),
     proposed=Proposed(
         case="ragged",

@@ -7,9 +7,22 @@ import random
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
+from tlpuzzles.course.baselines import CUBLASLT_GELU, EAGER_GELU
 from tlpuzzles.course.inputs import picked_sums, scaled_products, uniform
 from tlpuzzles.course.products import flops, many_blocks, odd, one_element, ragged
-from tlpuzzles.course.vocabulary import Case, Compute, Exercise, Mistake, Runs, Sizes, Tensors, TensorSpec, Tolerance
+from tlpuzzles.course.timings import fixed, scaled
+from tlpuzzles.course.vocabulary import (
+    Case,
+    Compute,
+    Exercise,
+    Mistake,
+    Runs,
+    Sizes,
+    Tensors,
+    TensorSpec,
+    Timing,
+    Tolerance,
+)
 from tlpuzzles.kernel.requirements import (
     accumulates_in,
     constants,
@@ -269,6 +282,16 @@ EXERCISE = Exercise(
     tolerance={"float16": Tolerance(frobenius=5e-4, row=1e-3, element=2e-3)},
     flops=flops,
     mistakes=_MISTAKES,
+    speed_hint=3,
+    timings=(
+        Timing(
+            Case("speed", "4096 x 4096 x 1024", fixed(M=4096, N=4096, K=1024)),
+            against=(EAGER_GELU,),
+            beside=(CUBLASLT_GELU,),
+            spread=1024**-0.25,  # of A B, too, it is then 1
+            probes=(scaled("A", 16),),
+        ),
+    ),
     requirements=(
         one_launch(),
         uses_gemm(),

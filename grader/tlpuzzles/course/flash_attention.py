@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from tlpuzzles.course.attention import attention
 from tlpuzzles.course.attention_mistakes import MISTAKES
+from tlpuzzles.course.baselines import SDPA
 from tlpuzzles.course.inputs import normal, ramped_logits, scaled_logits
-from tlpuzzles.course.vocabulary import Case, Exercise, Runs, Sizes, Tensors, TensorSpec, Tolerance
+from tlpuzzles.course.timings import fixed, scaled
+from tlpuzzles.course.vocabulary import Case, Exercise, Runs, Sizes, Tensors, TensorSpec, Timing, Tolerance
 from tlpuzzles.kernel.requirements import accumulates_in, no_global_intermediate, one_launch, uses_gemm
 
 if TYPE_CHECKING:
@@ -54,6 +56,18 @@ def _flops(sizes: Sizes, flags: Mapping[str, bool]) -> int:
     return 4 * sizes["batch"] * sizes["heads"] * sizes["dim"] * pairs
 
 
+def _timing(dim: int, causal: bool) -> Timing:
+    kind = "causal" if causal else "full"
+    case = Case(
+        f"speed-{kind}-{dim}",
+        f"{kind} attention over 4096 tokens, dim {dim}",
+        fixed(batch=2, heads=16, seq_len=4096, dim=dim),
+        flags=CAUSAL if causal else {},
+    )
+    # Scores whose exponentials overflow unless each row's maximum is subtracted, and follow it as it grows.
+    return Timing(case, against=SDPA, probes=(scaled("Q", 64),))
+
+
 EXERCISE = Exercise(
     number=6,
     slug="flash_attention",
@@ -87,4 +101,6 @@ EXERCISE = Exercise(
     flops=_flops,
     mistakes=MISTAKES,
     requirements=(one_launch(), uses_gemm(2), accumulates_in("float32"), no_global_intermediate()),
+    speed_hint=3,
+    timings=tuple(_timing(dim, causal) for dim in (64, 128) for causal in (False, True)),
 )

@@ -139,5 +139,4 @@ EXERCISE = Exercise(
         {"N": 1 << 27},
         within=1.5,
     ),
-    timed=False,
 )

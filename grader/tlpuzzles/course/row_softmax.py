@@ -7,8 +7,21 @@ import random
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
+from tlpuzzles.course.baselines import COPY, TORCH_SOFTMAX
 from tlpuzzles.course.inputs import equal_rows, normal, offset, one_finite
-from tlpuzzles.course.vocabulary import Case, Compute, Exercise, Mistake, Runs, Sizes, Tensors, TensorSpec, Tolerance
+from tlpuzzles.course.timings import fixed, shifted
+from tlpuzzles.course.vocabulary import (
+    Case,
+    Compute,
+    Exercise,
+    Mistake,
+    Runs,
+    Sizes,
+    Tensors,
+    TensorSpec,
+    Timing,
+    Tolerance,
+)
 from tlpuzzles.kernel.requirements import no_global_intermediate, one_launch, rounds_once, sums_in
 
 if TYPE_CHECKING:
@@ -278,4 +291,21 @@ EXERCISE = Exercise(
     mistakes=_MISTAKES,
     requirements=(one_launch(), sums_in("float32"), rounds_once("T.exp"), no_global_intermediate()),
     collecting_hint=2,
+    speed_hint=3,
+    timings=(
+        Timing(
+            Case("speed-4096", "16384 rows of 4096", fixed(M=16384, N=4096)),
+            against=(COPY,),
+            beside=(TORCH_SOFTMAX,),
+            spread=3,
+            probes=(shifted("X", 200),),
+        ),
+        Timing(
+            Case("speed-1024", "65536 rows of 1024", fixed(M=65536, N=1024)),
+            against=(COPY,),
+            beside=(TORCH_SOFTMAX,),
+            spread=3,
+            probes=(shifted("X", 200),),
+        ),
+    ),
 )

@@ -7,10 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tlpuzzles.course import candidates, sweeps, tiled_gemm
+from tlpuzzles.course.baselines import CUBLAS
 from tlpuzzles.course.functions import Answer, Call, Fault, FunctionCheck, FunctionMistake, same, shown
 from tlpuzzles.course.legality import smem_bytes
 from tlpuzzles.course.schedules import ChosenBy, Proposed
-from tlpuzzles.course.vocabulary import Case, Exercise, Sizes
+from tlpuzzles.course.timings import fixed
+from tlpuzzles.course.vocabulary import Case, Exercise, Sizes, Timing
 
 Count = Callable[[int, int, int, int, int], float]
 """(block_M, block_N, block_K, num_stages, itemsize) -> what someone takes for the bytes."""
@@ -152,6 +154,10 @@ EXERCISE = Exercise(
     tolerance=tiled_gemm.EXERCISE.tolerance,
     flops=tiled_gemm.EXERCISE.flops,
     requirements=tiled_gemm.EXERCISE.requirements,
+    speed_hint=4,
+    timings=(
+        Timing(Case("speed", "the winner at 4096 x 4096 x 4096", fixed(M=4096, N=4096, K=4096)), against=(CUBLAS,)),
+    ),
     functions=(
         FunctionCheck(
             "smem-bytes", "smem_bytes counts one tile of A and one of B a stage", _staged, _counts, _MISTAKES

@@ -6,11 +6,13 @@ import random
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from tlpuzzles.course.baselines import CUBLAS
 from tlpuzzles.course.gemm_mistakes import MISTAKES
 from tlpuzzles.course.inputs import normal, zero_one
 from tlpuzzles.course.products import flops, many_blocks, odd, one_element, ragged
-from tlpuzzles.course.vocabulary import Case, Exercise, Runs, Sizes, Tensors, TensorSpec, Tolerance
-from tlpuzzles.kernel.requirements import accumulates_in, one_launch, uses_gemm
+from tlpuzzles.course.timings import fixed
+from tlpuzzles.course.vocabulary import Case, Exercise, Runs, Sizes, Tensors, TensorSpec, Timing, Tolerance
+from tlpuzzles.kernel.requirements import accumulates_in, no_global_intermediate, one_launch, uses_gemm
 
 if TYPE_CHECKING:
     import torch
@@ -59,5 +61,11 @@ EXERCISE = Exercise(
     tolerance={"float16": Tolerance(frobenius=5e-4, row=1e-3, element=2e-3)},
     flops=flops,
     mistakes=MISTAKES,
-    requirements=(one_launch(), uses_gemm(), accumulates_in("float32")),
+    # Global memory of a kernel's own outlives its launch: what one has computed there, the next would find.
+    requirements=(one_launch(), uses_gemm(), accumulates_in("float32"), no_global_intermediate()),
+    speed_hint=4,
+    timings=(
+        Timing(Case("speed-4096", "4096 x 4096 x 4096", fixed(M=4096, N=4096, K=4096)), against=(CUBLAS,)),
+        Timing(Case("speed-8192", "8192 x 8192 x 8192", fixed(M=8192, N=8192, K=8192)), against=(CUBLAS,)),
+    ),
 )

@@ -6,11 +6,23 @@ import random
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from tlpuzzles.course.baselines import COPY, TORCH_ADD
 from tlpuzzles.course.inputs import normal
 from tlpuzzles.course.sharing import shared_among_threads
+from tlpuzzles.course.timings import fixed
 from tlpuzzles.course.unwritten import NEVER_WRITTEN
-from tlpuzzles.course.vocabulary import Case, Compute, Exercise, Mistake, Sizes, Tensors, TensorSpec, Tolerance
-from tlpuzzles.kernel.requirements import many_blocks, one_launch
+from tlpuzzles.course.vocabulary import (
+    Case,
+    Compute,
+    Exercise,
+    Mistake,
+    Sizes,
+    Tensors,
+    TensorSpec,
+    Timing,
+    Tolerance,
+)
+from tlpuzzles.kernel.requirements import many_blocks, no_global_intermediate, one_launch
 
 if TYPE_CHECKING:
     import torch
@@ -241,5 +253,18 @@ EXERCISE = Exercise(
             for block in USUAL_BLOCKS
         ),
     ),
-    requirements=(one_launch(), many_blocks(elements=1_000_000, blocks=40), shared_among_threads()),
+    requirements=(
+        one_launch(),
+        many_blocks(elements=1_000_000, blocks=40),
+        shared_among_threads(),
+        no_global_intermediate(),
+    ),
+    speed_hint=4,
+    timings=(
+        Timing(
+            Case("speed", "67 million elements", fixed(N=1 << 26), dtype="float32"),
+            against=(COPY,),
+            beside=(TORCH_ADD,),
+        ),
+    ),
 )

@@ -15,8 +15,10 @@ from tlpuzzles.course.functions import Fault, FunctionCheck
 from tlpuzzles.course.prints import PrintedLine
 from tlpuzzles.course.runs import Runs
 from tlpuzzles.course.schedules import Proposed
+from tlpuzzles.course.timings import Baseline, Timing
 
 __all__ = [
+    "Baseline",
     "Case",
     "Compute",
     "Draw",
@@ -29,6 +31,7 @@ __all__ = [
     "Sizes",
     "TensorSpec",
     "Tensors",
+    "Timing",
     "Tolerance",
 ]
 
@@ -190,8 +193,10 @@ class Exercise:
     """The learner's functions propose schedules, each of which is a kernel to grade."""
     printing: Printing | None = None
     profiling: Profiling | None = None
-    timed: bool = True
-    """Whether it has a speed part: a kernel that prints has none."""
+    timings: tuple[Timing, ...] = ()
+    """What is timed; none for an exercise without a speed part: a kernel that prints has none."""
+    speed_hint: int | None = None
+    """Level of the hint about speed, if there is one."""
     collecting_hint: int | None = None
     """Level of the hint about sums and maxima that are made by hand in `T.Parallel`, if there is one."""
 
@@ -204,8 +209,11 @@ class Exercise:
         return f"{self.slug}.py"
 
     def case(self, like: str, id_: str = "") -> Case:
-        """The case of that identifier, under another one if it stands for a learner's schedule. Raises KeyError."""
-        for case in self.cases:
+        """The case of that identifier, timed ones included, under another one if it stands for a learner's schedule.
+
+        Raises KeyError.
+        """
+        for case in (*self.cases, *(timing.case for timing in self.timings)):
             if case.id == like:
                 return replace(case, id=id_ or like, like="" if id_ in ("", like) else like)
         raise KeyError(like)

@@ -1,7 +1,8 @@
 """Run with `python -c`: imports one package, or asks the GPU's driver, and writes what it learnt to a file as JSON.
 
-In a process of its own because each of these can end the process, or never return. It imports nothing of tlpuzzles, as
-what is imported first decides which CUDA libraries are loaded. Exceptions are left to Python, which prints them.
+In a process of its own because each of these can end the process, or never return. Beside torch and TileLang it imports
+nothing of tlpuzzles, as what is imported first decides which CUDA libraries are loaded. Exceptions are left to Python,
+which prints them.
 """
 
 from __future__ import annotations
@@ -60,7 +61,25 @@ def _gpu(cuda: ctypes.CDLL, index: int) -> dict[str, object]:
     return {"name": name.value.decode(), "capability": [major.value, minor.value], "memory": memory.value}
 
 
-QUESTIONS = {"torch": torch_facts, "tilelang": tilelang_facts, "driver": driver_facts}
+def timing_facts() -> dict[str, object]:
+    """Of the GPU that kernels are graded on: what disturbs timing there."""
+    from tlpuzzles.device.cuda import devices, lock
+    from tlpuzzles.device.cuda.machine import Watching
+
+    watching = Watching()
+    watching.wait_until_quiet(1.0)
+    watching.sample()
+    seen = watching.seen()
+    return {
+        "busy": seen.busy,
+        "others": seen.others,
+        "throttled": seen.throttled,
+        "persistent": watching.persistent,
+        "lock_error": next((lock.why_unavailable(gpu.uuid or gpu.name) for gpu in devices.find().gpus), ""),
+    }
+
+
+QUESTIONS = {"torch": torch_facts, "tilelang": tilelang_facts, "driver": driver_facts, "timing": timing_facts}
 
 
 def main() -> None:

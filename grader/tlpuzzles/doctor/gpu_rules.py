@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tlpuzzles.device.limits import ARCHITECTURES, architecture
 from tlpuzzles.doctor.finding import Finding, ok, problem, warning
-from tlpuzzles.doctor.seen import Driver, End, Gpu, Seen, Version, parse
+from tlpuzzles.doctor.seen import Driver, End, Gpu, Seen, Timing, Version, parse
 
 NO_GPU = "Nothing to do: without a GPU, kernels are graded on the CPU."
 OLDEST = (7, 5)
@@ -21,6 +21,8 @@ def gpu_findings(seen: Seen) -> Iterator[Finding]:
         for gpu in seen.driver.gpus:
             yield _gpu(gpu, seen)
         yield _torch_and_driver(seen, seen.driver)
+        if seen.timing is not None:
+            yield from _timing(seen.timing)
     yield _nvcc(seen)
 
 
@@ -103,6 +105,28 @@ def _torch_and_driver(seen: Seen, driver: Driver) -> Finding:
             'Run `python -c "import torch; torch.zeros(1).cuda()"` to see why.',
         )
     return ok(name, f"CUDA {cuda} starts")
+
+
+def _timing(timing: Timing) -> Iterator[Finding]:
+    name, no_speed = "timing", "Until then: tlpuzzles grade --no-speed."
+    open_by = f"{timing.others} process{'es' * (timing.others != 1)}" if timing.others else ""
+    if timing.busy:
+        says = "the GPU is at work for somebody else" + (f"; {open_by} use it" if open_by else "")
+        yield warning(name, says, f"`nvidia-smi` shows who it is; speed is graded when they are done. {no_speed}")
+    elif timing.throttled:
+        says = f"the GPU's clock is held down now: {' and '.join(timing.throttled)}"
+        yield warning(name, says, f"`nvidia-smi -q -d PERFORMANCE` shows more; let it cool. {no_speed}")
+    else:
+        says = "nothing else runs on the GPU" + (f"; {open_by} of others have it open" if open_by else "")
+        if timing.persistent is False:
+            says += "; persistence mode is off, so that each grading takes longer to begin (nvidia-smi -pm 1)"
+        yield ok(name, says)
+    if timing.lock_error:
+        yield warning(
+            "GPU lock",
+            f"gradings cannot wait for each other, and may disturb each other's times: {timing.lock_error}",
+            "Name a folder that every user can write in TLPUZZLES_LOCK_DIR.",
+        )
 
 
 def _nvcc(seen: Seen) -> Finding:

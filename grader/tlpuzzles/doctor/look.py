@@ -16,9 +16,14 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from tlpuzzles.course import catalog
 from tlpuzzles.device.cpu.build import find_compiler
-from tlpuzzles.doctor.seen import Driver, End, Folder, Gpu, Imported, Seen, Tool
+from tlpuzzles.doctor.seen import Driver, End, Folder, Gpu, Imported, Marks, Seen, Timing, Tool
+from tlpuzzles.errors import UsageError
+from tlpuzzles.grading import caches
+from tlpuzzles.verdict import thresholds
 from tlpuzzles.workspace.cache import cache_path, why_unwritable
+from tlpuzzles.workspace.folders import workspace_root
 
 IMPORT_LIMIT = 180.0
 """Seconds that an import may take: from a cold network disk, torch alone has taken more than a minute."""
@@ -33,18 +38,22 @@ def look() -> Seen:
     """The facts about this machine. Takes some seconds, most of them for importing torch and tilelang."""
     imports = {name: _imported(name) for name in ("torch", "tilelang")}
     cuda_home = imports["tilelang"].facts.get("cuda_home", os.environ.get("CUDA_HOME", ""))
+    driver = _driver()
     return Seen(
         python=tuple(sys.version_info[:3]),
         platform=(platform.system(), platform.machine()),
         distributions={name: found for name in DISTRIBUTIONS if (found := _version(name))},
         imports=imports,
-        driver=_driver(),
+        driver=driver,
         nvidia_device=_nvidia_device(),
         cuda_home=cuda_home,
         nvcc=_nvcc(cuda_home),
         cxx=_cxx(),
         cache=_folder(cache_path()),
+        cache_bytes=caches.size(),
         tilelang_cache=_folder(Path(os.environ.get("TILELANG_CACHE_DIR") or Path.home() / ".tilelang" / "cache")),
+        timing=_timing() if driver is not None and driver.gpus else None,
+        marks=_marks(),
     )
 
 
@@ -105,6 +114,29 @@ def _driver() -> Driver | None:
     # 100 is CUDA_ERROR_NO_DEVICE: a driver without a GPU is no fault.
     error = "" if answer.get("status") == 100 else str(answer.get("error", ""))
     return Driver(tuple(answer["cuda"]), gpus, _driver_release(), error)
+
+
+def _timing() -> Timing | None:
+    end, answer, _ = _ask("timing", DRIVER_LIMIT)
+    if end is not End.IMPORTED:
+        return None
+    told = {name: answer[name] for name in ("busy", "others", "persistent", "lock_error")}
+    return Timing(throttled=tuple(answer["throttled"]), **told)
+
+
+def _marks() -> Marks | None:
+    try:
+        root = workspace_root(Path.cwd())
+    except FileNotFoundError:  # the current folder is no longer there
+        return None
+    if root is None or not (root / thresholds.FILE).exists():
+        return None
+    path = root / thresholds.FILE
+    try:
+        found = thresholds.read(path)
+        return Marks(str(path), found, tuple(thresholds.strangers(found, catalog.exercises())))
+    except UsageError as error:
+        return Marks(str(path), error=str(error))
 
 
 def _driver_release() -> str:

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from tlpuzzles.doctor.finding import Finding, ok, problem, warning
 from tlpuzzles.doctor.gpu_rules import gpu_findings
 from tlpuzzles.doctor.known import REINSTALL, TILELANG, TORCH_AT_LEAST, bad_companions, meaning
-from tlpuzzles.doctor.seen import End, Imported, Seen, parse
+from tlpuzzles.doctor.seen import End, Imported, Marks, Seen, parse
+from tlpuzzles.grading.caches import LIMIT
+from tlpuzzles.verdict.thresholds import absent
 
 TESTED_PYTHONS = ((3, 10), (3, 13))
 
@@ -22,6 +24,8 @@ def judge(seen: Seen) -> Iterator[Finding]:
     yield from gpu_findings(seen)
     yield _compiler(seen)
     yield from _caches(seen)
+    if seen.marks is not None:
+        yield from _marks(seen.marks, seen)
 
 
 def _python(seen: Seen) -> Finding:
@@ -111,7 +115,8 @@ def _caches(seen: Seen) -> Iterator[Finding]:
             "Make it writable, or name another folder in TLPUZZLES_CACHE_DIR.",
         )
     else:
-        yield ok("cache", f"{seen.cache.path}, writable")
+        taken = f"{seen.cache_bytes / (1 << 20):.0f} MiB of at most {LIMIT / (1 << 30):.0f} GiB"
+        yield ok("cache", f"{seen.cache.path}, {taken}; deleting it costs time and nothing else")
     if seen.tilelang_cache.error:
         yield warning(
             "TileLang's cache",
@@ -119,3 +124,21 @@ def _caches(seen: Seen) -> Iterator[Finding]:
             "Gradings do without, but `import tilelang` in programs of your own fails",
             "Make it writable, or name another folder in TILELANG_CACHE_DIR.",
         )
+
+
+def _marks(marks: Marks, seen: Seen) -> Iterator[Finding]:
+    """The workspace's own marks for speed."""
+    name = "marks"
+    if marks.thresholds is None:
+        fix = "Mend it, make it anew with `tlpuzzles calibrate`, or move it away: until then nothing is graded here."
+        yield problem(name, marks.error, fix)
+        return
+    for stranger in marks.strangers:
+        yield warning(name, f"{marks.path}, {stranger}", "Correct that entry, or delete it: it marks nothing.")
+    gpus = seen.driver.gpus if seen.has_gpu and seen.driver is not None else ()
+    lacking = [absent(marks.thresholds, gpu.name, gpu.arch) for gpu in gpus] or [absent(marks.thresholds, None, None)]
+    lacks = list(dict.fromkeys(lack for lack in lacking if lack is not None))
+    for lack in lacks:
+        yield warning(name, lack, "On the GPU that they are for: tlpuzzles calibrate")
+    if not marks.strangers and not lacks:
+        yield ok(name, f"{marks.path}, for {', '.join(marks.thresholds.gpus())}")

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from tlpuzzles.verdict.thresholds import Thresholds
+
 Version = tuple[int, ...]
 
 
@@ -57,6 +59,22 @@ class Driver:
 
 
 @dataclass(frozen=True)
+class Timing:
+    """What disturbs timing on the GPU that kernels are graded on, as far as its driver tells."""
+
+    busy: bool = False
+    """Whether something ran there, for more than a moment."""
+    others: int | None = None
+    """Processes that have the GPU open; None if the driver does not show them."""
+    throttled: tuple[str, ...] = ()
+    """Why its clock is held down."""
+    persistent: bool | None = None
+    """Whether the driver keeps the GPU ready while nobody has it open."""
+    lock_error: str = ""
+    """Why gradings cannot wait for each other; empty if they can."""
+
+
+@dataclass(frozen=True)
 class Tool:
     """A compiler."""
 
@@ -73,6 +91,19 @@ class Folder:
     path: str
     error: str = ""
     """Why it cannot be written; empty if it can."""
+
+
+@dataclass(frozen=True)
+class Marks:
+    """The thresholds.toml of the current workspace."""
+
+    path: str
+    thresholds: Thresholds | None = None
+    """None: the file cannot be used."""
+    strangers: tuple[str, ...] = ()
+    """What its entries name that no exercise has, a sentence each."""
+    error: str = ""
+    """Why it cannot be used, with its path; empty if it can."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +126,13 @@ class Seen:
     nvcc: Tool | None
     cxx: Tool | None
     cache: Folder
+    cache_bytes: int
+    """What the cache takes."""
     tilelang_cache: Folder
+    timing: Timing | None = None
+    """None without a GPU, or where its driver cannot be asked."""
+    marks: Marks | None = None
+    """None outside of a workspace, and in one that has no such file."""
 
     @property
     def has_gpu(self) -> bool:

@@ -15,7 +15,7 @@ from tlpuzzles.course.vocabulary import Exercise, Profiling
 from tlpuzzles.grading import calling, checks, functions, profiling, proposals, tuning
 from tlpuzzles.grading.devices import GradingDevice
 from tlpuzzles.grading.options import Options, Progress, Step
-from tlpuzzles.grading.plan import Plan, plan
+from tlpuzzles.grading.plan import SPEED, Plan, plan
 from tlpuzzles.grading.submission import Problem, Submission
 from tlpuzzles.verdict.model import Check, Kind
 
@@ -63,7 +63,7 @@ class Asking:
 
     def taken_up(self, before: Plan) -> tuple[Exercise, Plan]:
         """The exercise and the plan with a case for each proposed schedule that is graded."""
-        if self.exercise.proposed is None or not self._wants_schedules():
+        if self.exercise.proposed is None or not (self._wants_schedules() or self._winner is not None):
             return self.exercise, before
         answer = self._called.answers.get(proposals.NAME)
         schedules = proposals.read(self.exercise, answer, self.options.seed, winner=self._winner)
@@ -75,8 +75,10 @@ class Asking:
             exercise,
             self.options.seed,
             on_cuda=self.device.is_cuda,
+            speed=self.options.speed,
             only=self.options.only,
             withheld={} if schedules else {self.exercise.proposed.case: reason},
+            winner=self._winner,
         )
 
     def _wants_schedules(self) -> bool:
@@ -84,15 +86,25 @@ class Asking:
         return proposed is not None and (only is None or only.startswith(proposed.case))
 
     def _tune(self, proposed: Proposed) -> None:
-        reason = self._left_out(*TUNING_CHECKS[proposed.chosen_by])
+        reason = self._left_out(
+            *TUNING_CHECKS[proposed.chosen_by], SPEED, *(timing.case.id for timing in self.exercise.timings)
+        )
         if reason is not None:
             self.checks.extend(tuning.skipped(proposed, reason))
             return
         self.progress(Step.TUNING, "")
         goal = proposals.target(self.device.arch, None)
-        tuned = tuning.Tuning(
-            self.warm, self.exercise, proposed, self.submission, goal, self.options.seed, self.scratch
-        ).run(self.options.trace_seconds)
+        with self.device.alone(lambda text: self.progress(Step.TUNING, text)):
+            tuned = tuning.Tuning(
+                self.warm,
+                self.exercise,
+                proposed,
+                self.submission,
+                goal,
+                self.options.seed,
+                self.scratch,
+                gpu=self.device.shown.name,
+            ).run(self.options.trace_seconds)
         self.checks.extend(tuned.checks)
         self.output += tuned.output
         self._winner = tuned.winner
@@ -103,9 +115,10 @@ class Asking:
             self.checks.append(checks.skipped(Kind.FUNCTION, asked.id, asked.title, reason))
             return
         self.progress(Step.TUNING, asked.title)
-        check, output = profiling.check(
-            self.warm, self.exercise, asked, self.submission, self.device.arch, self.options.seed, self.scratch
-        )
+        with self.device.alone(lambda text: self.progress(Step.TUNING, text)):
+            check, output = profiling.check(
+                self.warm, self.exercise, asked, self.submission, self.device.arch, self.options.seed, self.scratch
+            )
         self.checks.append(check)
         self.output += output
 

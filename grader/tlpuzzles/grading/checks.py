@@ -93,7 +93,8 @@ def case_skipped(case: Case, reason: str) -> Check:
 def build(exercise: Exercise, outcome: Outcome, problems: Mapping[str, Problem], submission: Submission) -> Check:
     """Passed if any case gave a kernel: what keeps the others from one is theirs to say."""
     if not outcome.built and problems:
-        case = next(case for case in exercise.cases if case.id in problems)
+        cases = (*exercise.cases, *(timing.case for timing in exercise.timings))
+        case = next(case for case in cases if case.id in problems)
         return build_failed(problems[case.id], submission, {"case": case.id})
     if outcome.warnings:
         first = outcome.warnings[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.device.cpu import build
 from tlpuzzles.device.cpu.run import Argument, CpuRun, Job, Outcome, Tensor, run
 from tlpuzzles.grading.devices import CPU_ARCH, Tell
-from tlpuzzles.grading.stages import Launch, Ran
+from tlpuzzles.grading.stages import Built, Launch, Ran
 from tlpuzzles.grading.submission import Problem
 from tlpuzzles.verdict.model import Device
 from tlpuzzles.verdict.poison import poisoned
@@ -43,14 +44,29 @@ class Cpu:
     def shown(self) -> Device:
         return Device(kind="cpu", name=self.name)
 
+    @property
+    def id(self) -> str:
+        return ""
+
     def prepare(self) -> None:
         """Compiles the header, while TileLang is still being imported and before any learner's process is there."""
         if not self._sealed:
             build.precompile_header(self.headers)
             self._sealed = _hash(self.headers)
 
+    def alone(self, tell: Tell) -> AbstractContextManager[object]:
+        """Nothing to wait for: a CPU is not timed."""
+        return nullcontext()
+
     def run(
-        self, exercise: Exercise, launches: Sequence[Launch], folder: Path, warm: Warm, tell: Tell
+        self,
+        exercise: Exercise,
+        launches: Sequence[Launch],
+        folder: Path,
+        warm: Warm,
+        tell: Tell,
+        *,
+        timed: Sequence[Built] = (),
     ) -> dict[str, Ran]:
         """Compiles all kernels as one translation unit, then runs each case twice in processes of its own."""
         tell("compiling")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,11 +14,14 @@ from tlpuzzles.border.limits import Limits
 from tlpuzzles.border.watching import End, Message, Report
 from tlpuzzles.catalogue.explanation import Explanation, Fault
 from tlpuzzles.course.vocabulary import Exercise
+from tlpuzzles.device.cuda.lock import gpu_lock
 from tlpuzzles.device.cuda.model import Argument, LaunchCase, Role, RunOutcome, poisons
 from tlpuzzles.device.cuda.printing import of_launches, unmarked
+from tlpuzzles.grading import caches
+from tlpuzzles.grading.ahead import compile_ahead
 from tlpuzzles.grading.devices import Tell
 from tlpuzzles.grading.explained import in_words
-from tlpuzzles.grading.stages import Launch, Ran
+from tlpuzzles.grading.stages import Built, Launch, Ran
 from tlpuzzles.grading.submission import Problem
 from tlpuzzles.verdict.model import Device
 from tlpuzzles.verdict.poison import POISON_BITS
@@ -31,6 +36,9 @@ class Cuda:
 
     name: str
     gpu_arch: str
+    uuid: str | None = None
+    """By which the driver knows it."""
+    driver: str | None = None
 
     @property
     def is_cuda(self) -> bool:
@@ -44,27 +52,75 @@ class Cuda:
     def shown(self) -> Device:
         return Device(kind="cuda", name=self.name, arch=self.gpu_arch)
 
+    @property
+    def id(self) -> str:
+        return f"{self.uuid} {self.driver}"
+
     def prepare(self) -> None:
         """Nothing: a GPU must not be opened before the kernel's own process is forked."""
 
+    @contextmanager
+    def alone(self, tell: Tell) -> Iterator[None]:
+        """The lock of this GPU."""
+        with gpu_lock(self.uuid or self.name, tell) as outcome:
+            if outcome.why:
+                tell(outcome.why)
+            yield
+
     def run(
-        self, exercise: Exercise, launches: Sequence[Launch], folder: Path, warm: Warm, tell: Tell
+        self,
+        exercise: Exercise,
+        launches: Sequence[Launch],
+        folder: Path,
+        warm: Warm,
+        tell: Tell,
+        *,
+        timed: Sequence[Built] = (),
     ) -> dict[str, Ran]:
         """Compiles in one child, then runs the cases in another; after each death the rest go on in a new one."""
-        kernels = {launch.kernel.symbol: str(launch.kernel.capsule) for launch in launches}
+        compiled = (*(launch.kernel for launch in launches), *timed)
+        kernels = {kernel.symbol: str(kernel.capsule) for kernel in compiled}
         job: dict[str, Any] = {"arch": self.gpu_arch, "kernels": kernels, "cases": []}
-        tell(f"compiling {len(kernels)} kernels")
-        done = 0
+        died = self._compile([kernel.capsule for kernel in compiled], job, folder, warm, tell)
+        if died is not None:
+            return {launch.case.id: Ran(problem=died) for launch in launches}
+        job["kernels"] = {launch.kernel.symbol: kernels[launch.kernel.symbol] for launch in launches}
+        with self.alone(tell):
+            return self._run(exercise, launches, folder, warm, tell, job)
+
+    def _compile(
+        self, capsules: Sequence[Path], job: dict[str, Any], folder: Path, warm: Warm, tell: Tell
+    ) -> Problem | None:
+        """Compiles into the cache, unless an earlier grading has compiled all of it. Returns what ended the child."""
+        question = {"compiled for": self.gpu_arch, "kernels": sorted(map(_digest, capsules))}
+        if caches.kernels() is not None and caches.recall(question) is True:
+            return None
+        done = refused = 0
 
         def count(message: Message) -> None:
-            nonlocal done
+            nonlocal done, refused
+            refused += message.get("event") == "not compiled"
             done += message.get("event") in ("compiled", "not compiled")
-            tell(f"compiling, {done} of {len(kernels)} done")
+            tell(f"compiling, {done} of {len(job['kernels'])} done")
 
-        compiled = warm.run("cuda", job, COMPILE, folder, sees_gpu=True, on_message=count)
-        if compiled.end is not End.FINISHED:
-            failed = Ran(problem=_died_compiling(compiled))
-            return {launch.case.id: failed for launch in launches}
+        tell(f"compiling {len(job['kernels'])} kernels")
+        compile_ahead(warm, self.gpu_arch, capsules, folder)
+        report = warm.run("cuda", job, COMPILE, folder, sees_gpu=True, on_message=count, cache=caches.kernels())
+        if report.end is not End.FINISHED:
+            return _died_compiling(report)
+        if done == len(job["kernels"]) and not refused:
+            caches.keep(question, True)
+        return None
+
+    def _run(
+        self,
+        exercise: Exercise,
+        launches: Sequence[Launch],
+        folder: Path,
+        warm: Warm,
+        tell: Tell,
+        job: dict[str, Any],
+    ) -> dict[str, Ran]:
         titles = {launch.case.id: launch.case.title for launch in launches}
         outputs = {launch.case.id: folder / f"{launch.case.id}.cuda.bin" for launch in launches}
         waiting = {launch.case.id: _case(exercise, launch, outputs[launch.case.id]) for launch in launches}
@@ -72,7 +128,13 @@ class Cuda:
         while waiting:
             job["cases"] = [case.to_json() for case in waiting.values()]
             report = warm.run(
-                "cuda", job, RUN, folder, sees_gpu=True, on_message=lambda m: tell(titles.get(m.get("case", ""), ""))
+                "cuda",
+                job,
+                RUN,
+                folder,
+                sees_gpu=True,
+                on_message=lambda m: tell(titles.get(m.get("case", ""), "")),
+                cache=caches.kernels(),
             )
             found = _read(report, outputs)
             if not found:
@@ -80,6 +142,10 @@ class Cuda:
             answers.update(found)
             waiting = {id_: case for id_, case in waiting.items() if id_ not in found}
         return answers
+
+
+def _digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def _case(exercise: Exercise, launch: Launch, output: Path) -> LaunchCase:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -20,18 +21,19 @@ from tlpuzzles.course.runs import Runs
 from tlpuzzles.course.schedules import AGAIN, TUNING_CHECKS, WINNER
 from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.device.limits import ARCHITECTURES, Architecture
-from tlpuzzles.grading import building, checks, judging, proposals, submission, tracing
+from tlpuzzles.errors import UsageError
+from tlpuzzles.grading import building, checks, judging, proposals, submission, timing, tracing
 from tlpuzzles.grading.asking import Asking
 from tlpuzzles.grading.choices import Portability
 from tlpuzzles.grading.devices import GradingDevice
 from tlpuzzles.grading.environment import environment
 from tlpuzzles.grading.options import Options, Progress, Step
-from tlpuzzles.grading.plan import Plan, plan
+from tlpuzzles.grading.plan import SPEED, Plan, plan
 from tlpuzzles.grading.plan import Problem as Posed
 from tlpuzzles.grading.portability import Compilers, representatives
 from tlpuzzles.grading.stages import Launch, store
 from tlpuzzles.grading.submission import Problem, Submission
-from tlpuzzles.verdict.model import Check, ExerciseName, Kind, Result, Verdict
+from tlpuzzles.verdict.model import Check, ExerciseName, Kind, Result, Speed, Verdict
 from tlpuzzles.verdict.points import nothing, points, verdict
 
 
@@ -48,7 +50,7 @@ class Grader:
         """Grades one file. Raises NoSubmission or UnknownCase for a wrong use of the command, nothing else."""
         self.warm.revive()
         handed_in = submission.read(file)
-        posed = plan(exercise, options.seed, on_cuda=self.device.is_cuda, only=options.only)
+        posed = plan(exercise, options.seed, on_cuda=self.device.is_cuda, speed=options.speed, only=options.only)
         with tempfile.TemporaryDirectory(dir=self.scratch, prefix="grading-", ignore_cleanup_errors=True) as folder:
             return _Grading(self, exercise, handed_in, skeleton, posed, options, Path(folder)).result()
 
@@ -80,6 +82,7 @@ class _Grading:
     """Holds folders that learner's processes could write to, and `folder`, which none can."""
     folder: Path = field(init=False)
     checks: list[Check] = field(default_factory=list)
+    speeds: list[Speed] = field(default_factory=list)
     output: str = ""
     not_started: bool = False
     _begin: float = field(default_factory=time.monotonic)
@@ -87,22 +90,26 @@ class _Grading:
     def result(self) -> Result:
         try:
             self._run()
-        except (WarmDied, judging.JudgeFailed, OSError) as error:
-            ours = Problem(f"The grader itself failed: {error}. Run `tlpuzzles doctor`.", ours=True)
-            self.checks.append(checks.build_failed(ours, self.submission))
+        except UsageError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever fails in the grader is never the learner's doing
+            raw = None if isinstance(error, (WarmDied, judging.JudgeFailed, OSError)) else traceback.format_exc()
+            told = f"The grader itself failed: {error or type(error).__name__}. Run `tlpuzzles doctor`."
+            self.checks.append(checks.build_failed(Problem(told, raw=raw, ours=True), self.submission))
         elsewhere, unasked = self._not_graded()
-        timed = self.exercise.timed
+        timed, speed_is_graded = bool(self.exercise.timings), self.grader.device.is_cuda and self.options.speed
         unreached = self._unreached(elsewhere)
         unasked |= {check.id for check in unreached} if self.options.only is not None else set()
-        earned = points([*self.checks, *unreached], timed=timed, elsewhere=elsewhere, unasked=unasked)
+        earned = points([*self.checks, *unreached], self.speeds, timed=timed, elsewhere=elsewhere, unasked=unasked)
         return Result(
             exercise=ExerciseName(number=self.exercise.number, slug=self.exercise.slug),
             file=self.submission.shown,
             verdict=Verdict.NOT_STARTED if self.not_started else verdict(self.checks),
-            points=nothing(timed=timed) if self.not_started else earned,
+            points=nothing(timed=timed, speed_is_graded=speed_is_graded) if self.not_started else earned,
             device=self.grader.device.shown,
             checks=tuple(self.checks),
             only=self.options.only,
+            speed=tuple(self.speeds) or None,
             output=self.output,
             environment=environment(),
             seconds=round(time.monotonic() - self._begin, 2),
@@ -115,11 +122,13 @@ class _Grading:
         runs |= {case.id: case.runs for case in self.exercise.cases}
         elsewhere = {id_ for id_, where in runs.items() if where is Runs.ON_CUDA and not on_cuda}
         if not on_cuda:
-            elsewhere |= {WINNER, AGAIN}
+            elsewhere |= {WINNER, AGAIN, *(one.case.id for one in self.exercise.timings)}
             elsewhere |= {self.exercise.profiling.id} if self.exercise.profiling is not None else set()
+        untimed = set() if self.options.speed else {one.case.id for one in self.exercise.timings}
         if only is None:
-            return elsewhere, set()
+            return elsewhere, untimed
         asked = {only} | {case.id for case in self.exercise.cases if only in (case.id, case.like)}
+        asked |= {one.case.id for one in self.exercise.timings if only == SPEED}
         return elsewhere, {check.id for check in self.checks} - elsewhere - asked
 
     def _unreached(self, elsewhere: set[str]) -> list[Check]:
@@ -129,6 +138,8 @@ class _Grading:
         declared |= {check.id: Kind.FUNCTION for check in exercise.functions}
         declared |= {exercise.printing.id: Kind.OUTPUT} if exercise.printing is not None else {}
         declared |= {exercise.profiling.id: Kind.FUNCTION} if exercise.profiling is not None else {}
+        if self.grader.device.is_cuda and self.options.speed:
+            declared |= {one.case.id: Kind.SPEED for one in exercise.timings}
         if exercise.proposed is not None:
             declared |= dict.fromkeys(TUNING_CHECKS[exercise.proposed.chosen_by], Kind.TUNING)
         made = {check.id for check in self.checks} | elsewhere
@@ -147,7 +158,7 @@ class _Grading:
             try:
                 if not self._ask_functions() or self._stops():
                     return
-                if not self.plan.problems:
+                if not self.plan.kernels:
                     self._skip_kernels()
                     return
                 traced = self._trace(pool)
@@ -191,6 +202,7 @@ class _Grading:
 
     def _skip_kernels(self) -> None:
         self.checks.extend(checks.case_skipped(case, reason) for case, reason in self.plan.left_out)
+        self._skip_speed(self._untimed() or timing.NO_WINNER)
 
     def _trace(self, pool: ThreadPoolExecutor) -> Traced | None:
         """Traces for the device at hand and, if the kernel depends on it, for every architecture to compile for.
@@ -241,7 +253,8 @@ class _Grading:
             self.grader.warm, self.exercise, self.plan, traced.own.capsules, self.folder, emit_cpu=on_cpu
         )
         of_kernel = {**traced.own.problems, **outcome.problems}
-        problems = {p.case.id: of_kernel[p.kernel] for p in self.plan.problems if p.kernel in of_kernel}
+        posed = (*self.plan.problems, *self.plan.timed)
+        problems = {p.case.id: of_kernel[p.kernel] for p in posed if p.kernel in of_kernel}
         self.checks.append(checks.build(self.exercise, outcome, problems, self.submission))
         self.checks.extend(checks.requirements(self.exercise, outcome.requirements, self.submission))
         if self.exercise.proposed is not None and len(outcome.built) > 1:
@@ -267,6 +280,8 @@ class _Grading:
                 self.grader.progress(Step.PORTABILITY, "")
                 here = self.grader.device.arch if self.grader.device.is_cuda else None
                 self.checks.extend(compilers.checks(here, self.options.class_arch))
+        if outcome.built:
+            self._time(outcome, problems)
 
     def _names(self) -> list[str]:
         return [architecture.name for architecture in self._architectures()]
@@ -298,6 +313,7 @@ class _Grading:
             self.folder,
             self.grader.warm,
             lambda text: self.grader.progress(Step.RUNNING, text),
+            timed=[built[p.kernel] for p in self.plan.timed if p.kernel in built],
         )
         self.output += _printed({launch.case.title: ran[launch.case.id].printed for launch in launches})
         self.grader.progress(Step.JUDGING, "")
@@ -314,6 +330,39 @@ class _Grading:
                 self.options.dump,
             )
         )
+
+    def _time(self, outcome: building.Outcome, problems: Mapping[str, Problem]) -> None:
+        """Last of all, when nothing else of this grading is at work."""
+        reason = self._untimed() or (None if timing.is_right(self.checks) else timing.WRONG)
+        if reason is not None:
+            self._skip_speed(reason)
+            return
+        self.grader.progress(Step.TIMING, "")
+        timed = timing.Timer(
+            self.grader.warm,
+            self.exercise,
+            self.plan,
+            self.submission,
+            self.grader.device,
+            self.options.thresholds,
+            self.folder,
+            lambda text: self.grader.progress(Step.TIMING, text),
+        ).time(outcome.built, problems)
+        self.checks.extend(timed.checks)
+        self.speeds = timed.speeds
+
+    def _untimed(self) -> str | None:
+        """Why nothing is timed, whatever the results are."""
+        if not self.grader.device.is_cuda:
+            return timing.NO_GPU
+        if not self.options.speed:
+            return timing.NOT_ASKED
+        return None if self.plan.timed else timing.NO_WINNER
+
+    def _skip_speed(self, reason: str) -> None:
+        """Checks of what was asked to be timed, and is not."""
+        cases = (one.case for one in self.exercise.timings if self.options.only in (None, SPEED, one.case.id))
+        self.checks.extend(checks.skipped(Kind.SPEED, case.id, case.title, reason) for case in cases)
 
     def _stops(self) -> bool:
         return self.options.stop_at_first_failure and any(

@@ -10,11 +10,10 @@ from tlpuzzles.border.children import Warm
 from tlpuzzles.border.limits import Limits
 from tlpuzzles.border.watching import End
 from tlpuzzles.course.vocabulary import Case, Exercise, Sizes
+from tlpuzzles.grading import caches
 from tlpuzzles.grading.stages import Built
 
 LIMITS = Limits(seconds=400, silence=300, memory=None)
-BASELINE = "baseline"
-"""Under this key the child tells the library's time."""
 
 
 @dataclass(frozen=True)
@@ -22,8 +21,6 @@ class Times:
     """What was measured, in milliseconds."""
 
     kernels: Mapping[str, float] = field(default_factory=dict)
-    baseline: float | None = None
-    """Of the library's function for the same problem."""
     refused: Mapping[str, str] = field(default_factory=dict)
     """Why a kernel has no time."""
 
@@ -58,12 +55,12 @@ def measure(
                 key: {"capsule": str(built.capsule), "parameters": built.parameters} for key, built in waiting.items()
             },
         }
-        report = warm.run("measure", job, LIMITS, folder, sees_gpu=True)
+        report = warm.run("measure", job, LIMITS, folder, sees_gpu=True, cache=caches.kernels())
         for message in report.of("refused"):
             refused[message["key"]] = message["why"]
         found = next((message["milliseconds"] for message in report.of("measured")), None)
         if found is not None:
-            return Times({key: time for key, time in found.items() if key != BASELINE}, found.get(BASELINE), refused)
+            return Times(found, refused)
         how = "hangs" if report.end is End.TIMED_OUT else f"ended its process: it {report.end.value}"
         begun = next((m["key"] for m in reversed(report.of("launching"))), None)
         if begun is None:

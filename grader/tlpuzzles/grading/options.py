@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
 from tlpuzzles.grading.choices import Portability
+from tlpuzzles.verdict.thresholds import Thresholds, shipped
 
 
 class Step(str, Enum):
@@ -20,6 +21,7 @@ class Step(str, Enum):
     RUNNING = "running the kernel"
     JUDGING = "comparing with the reference"
     PORTABILITY = "compiling for other GPUs"
+    TIMING = "timing the kernel"
 
 
 Progress = Callable[[Step, str], None]
@@ -37,5 +39,9 @@ class Options:
     portability: Portability = Portability.CHECK
     class_arch: str | None = None
     """The architecture that course.toml names."""
+    thresholds: Thresholds = field(default_factory=shipped)
+    """Marks for speed."""
+    speed: bool = True
+    """Whether to time a kernel that is right, where there is a GPU."""
     stop_at_first_failure: bool = False
     trace_seconds: float = 20.0

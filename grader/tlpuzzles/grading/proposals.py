@@ -11,7 +11,7 @@ from tlpuzzles.course.functions import Answer, Call
 from tlpuzzles.course.schedules import Schedule
 from tlpuzzles.course.vocabulary import Case, Exercise
 from tlpuzzles.device.limits import A100, Architecture, architecture
-from tlpuzzles.grading.plan import draw
+from tlpuzzles.grading.plan import draw, of_sizes
 
 NAME = "schedules"
 """Name of the call that asks for them; no function check has it, for theirs have a number."""
@@ -36,7 +36,7 @@ def read(exercise: Exercise, answer: Answer | None, seed: int, *, winner: Schedu
     proposed = exercise.proposed
     if proposed is None or answer is None:
         return []
-    chosen = proposed.sampled(proposed.read(answer), random.Random(f"{seed}/{NAME}"))
+    chosen = proposed.sampled(proposed.read(answer), random.Random(f"{of_sizes(seed)}/{NAME}"))
     if winner is None:
         return chosen
     return [winner, *(schedule for schedule in chosen if schedule != winner)]

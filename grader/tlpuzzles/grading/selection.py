@@ -26,7 +26,8 @@ def select(choice: DeviceChoice, warm: Warm, scratch: Path) -> GradingDevice:
     report = warm.run("probe", {}, Limits(seconds=60, memory=None), scratch, sees_gpu=True)
     answer = next(iter(report.of("probe")), None)
     if answer is not None and answer["usable"]:
-        return Cuda(str(answer["name"]), str(answer["arch"]))
+        # CUDA's order of GPUs may be another than the driver's: torch has the word.
+        return Cuda(str(answer["name"]), str(answer["arch"]), answer["uuid"] or found.gpus[0].uuid, found.driver)
     why = answer["why"] if answer is not None else f"asking for it failed: the process {report.end.value}"
     if choice is DeviceChoice.CUDA:
         raise UsageError(f"The GPU {found.gpus[0].name} cannot be used: {why}. Run `tlpuzzles doctor`.")

@@ -10,7 +10,7 @@ from rich.text import Text
 from tlpuzzles.report.layout import Page, together
 from tlpuzzles.report.marks import STYLES, Marks
 from tlpuzzles.report.reported import Reported
-from tlpuzzles.verdict.model import Check, Detail, Location, Verdict
+from tlpuzzles.verdict.model import Check, Detail, Kind, Location, Verdict
 
 SOURCE_ROWS = 2
 """Rows that a line of the learner's file may take: what is wrong with it often stands at its end."""
@@ -20,6 +20,7 @@ def explain(check: Check, page: Page, marks: Marks, reported: Reported) -> None:
     """Prints the check's title, its message and what its detail holds."""
     style = STYLES[check.verdict.value]
     lead = "Our error, not yours: " if check.verdict is Verdict.ERROR else ""
+    lead += "speed, " if check.kind is Kind.SPEED and check.title != "speed" else ""
     mark = Text.assemble((marks.line * 2, style), " ", (marks.of(check), style), " ")
     title = Text(lead + marks.clean(check.title), style=f"bold {style}")
     rest = page.width - mark.cell_len - title.cell_len - 1

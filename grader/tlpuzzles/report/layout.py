@@ -77,6 +77,7 @@ class Page:
 
     def _wrapped(self, text: Text, width: int) -> Iterator[Text]:
         for part in text.split("\n", allow_blank=True):
+            part.plain = part.plain.replace(" %", f"{_JOINED}%")
             lines = part.wrap(self.console, width)
             for line in lines:
                 line.rstrip()

@@ -14,7 +14,7 @@ WARNING = "warning"
 """Shown for a check that passed and has something to say, or failed and does not count: it fails nothing here, but may
 elsewhere."""
 
-MEASURED = (Kind.TUNING, Kind.FUNCTION)
+MEASURED = (Kind.TUNING, Kind.FUNCTION, Kind.SPEED)
 """Kinds whose passed checks tell what was measured."""
 
 STYLES = {
@@ -41,6 +41,12 @@ class Marks:
     empty: str
     ellipsis: str
     line: str
+    plus_minus: str
+    arrow: str
+    """Before what to do next."""
+    kernel: str
+    """The learner's, in a plot."""
+    is_ascii: bool
     encoding: str
 
     def of(self, check: Check) -> str:
@@ -95,7 +101,7 @@ def marks_for(console: Console) -> Marks:
     """The characters that this console's stream can encode."""
     encoding = console.encoding
     try:
-        "✓✗○‼·│█░…─".encode(encoding)
+        "✓✗○‼·│█░…─±→●".encode(encoding)
     except UnicodeEncodeError:
-        return Marks(_ASCII, "|", "|", "#", ".", "...", "-", encoding)
-    return Marks(_UNICODE, "·", "│", "█", "░", "…", "─", encoding)
+        return Marks(_ASCII, "|", "|", "#", ".", "...", "-", "+-", "->", "*", True, encoding)
+    return Marks(_UNICODE, "·", "│", "█", "░", "…", "─", "±", "→", "●", False, encoding)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import groupby
 
 from rich.cells import cell_len
@@ -11,6 +11,7 @@ from rich.text import Text
 from tlpuzzles.report.layout import Page
 from tlpuzzles.report.marks import MEASURED, STYLES, WARNING, Marks, kind_of
 from tlpuzzles.report.reported import Reported
+from tlpuzzles.report.speed import too_slow
 from tlpuzzles.verdict.model import Check, Kind, Result, Verdict
 
 GROUPS = {
@@ -52,8 +53,10 @@ def in_order(checks: Iterable[Check]) -> list[Check]:
 
 def leading(result: Result) -> Check | None:
     """The check to explain in full: the first that failed or met our error, else the first that stayed open. Of the
-    results, rather one with a mistake that is known: others fail for the same one and show it less plainly."""
-    checks = in_order(result.checks)
+    results, rather one with a mistake that is known: others fail for the same one and show it less plainly. Of speed,
+    rather one that is more than slow."""
+    slow = too_slow(result)
+    checks = sorted(in_order(result.checks), key=lambda check: check.id in slow)
     for wanted in ((Verdict.FAILED, Verdict.ERROR), (Verdict.INCONCLUSIVE,)):
         found = [check for check in checks if check.verdict in wanted and check.graded]
         if found and found[0].kind is Kind.CORRECTNESS:
@@ -70,14 +73,30 @@ def other_gpus_left_out(result: Result) -> bool:
 
 
 def overview(
-    checks: Iterable[Check], page: Page, marks: Marks, reported: Reported, subject: Check | None, *, nvcc: bool
+    checks: Iterable[Check],
+    page: Page,
+    marks: Marks,
+    reported: Reported,
+    subject: Check | None,
+    *,
+    nvcc: bool,
+    below: Collection[str] = (),
 ) -> None:
     """Prints the checks by kind. `subject` is the one that is explained elsewhere; `nvcc`: whether what compiles for
-    other GPUs has been through nvcc, too."""
-    checks = in_order(checks)
+    other GPUs has been through nvcc, too; `below` are the checks whose measurements have a section of their own."""
+    checks = [_without_numbers(check) if check.id in below else check for check in in_order(checks)]
     for kind, group in groupby(checks, key=lambda check: check.kind):
-        _Group(kind, list(group), page, marks, reported, subject, nvcc).show()
+        _Group(kind, list(group), page, marks, reported, subject, nvcc, below).show()
     _warnings([check for check in checks if _only_warns(check)], page, marks)
+
+
+def _without_numbers(check: Check) -> Check:
+    """The check as it is told where its numbers stand further down."""
+    if check.verdict is Verdict.PASSED:
+        return check.model_copy(update={"message": ""})
+    if check.verdict is Verdict.SKIPPED:
+        return check.model_copy(update={"message": "Not graded here; what was measured stands below."})
+    return check
 
 
 def _only_warns(check: Check) -> bool:
@@ -109,8 +128,10 @@ class _Group:
         reported: Reported,
         subject: Check | None,
         nvcc: bool,
+        below: Collection[str],
     ) -> None:
         self.kind = kind
+        self.below = below
         self.reported = reported
         self.compiles = "TileLang and nvcc compile it" if nvcc else "TileLang compiles it"
         self.page = page
@@ -198,7 +219,10 @@ class _Group:
                 first = Text(" " * sign.cell_len)
             else:
                 first = Text.assemble(sign, title.ljust(widest), "  ")
-            if kind == WARNING and self._is_new(check):
+            if check.id in self.below and check.verdict is Verdict.FAILED:
+                why = "too slow" if check.graded else "no points yet"
+                self._told(first, Text(f"{why}, see below", style="dim"))
+            elif kind == WARNING and self._is_new(check):
                 # In full, for nothing else says what to do about it.
                 self._told(first, Text(self.marks.clean(check.message)))
             elif kind == WARNING:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
 from tlpuzzles.report.layout import Page
 from tlpuzzles.report.marks import STYLES, Marks, marks_for
 from tlpuzzles.report.overview import leading, other_gpus_left_out
-from tlpuzzles.report.terminal import BADGES
+from tlpuzzles.report.speed import short_name
+from tlpuzzles.report.terminal import badge
 from tlpuzzles.verdict.model import Result, Results, Verdict
 
 NARROW = 76
@@ -26,32 +28,50 @@ def show_all(results: Results, console: Console, *, titles: Mapping[int, str] | 
     page = Page(console, marks.ellipsis)
     names = [_name(result, titles or {}) for result in results.exercises]
     widest = max((len(name) for name in names), default=0)
+    speeds = [marks.clean(worst_speed(result)) for result in results.exercises]
+    column = max(map(cell_len, speeds)) if any(result.speed for result in results.exercises) else 0
+    points = [_points(result) for result in results.exercises]
+    columns = max(map(len, points), default=0)
+    below = page.width < NARROW + (column and column + 2)
     page.blank()
-    for result, name in zip(results.exercises, names, strict=True):
+    for result, name, speed, earned in zip(results.exercises, names, speeds, points, strict=True):
         style = STYLES[result.verdict.value]
-        graded = result.points.possible - result.points.not_graded
-        points = f"{result.points.earned:>3} of {graded}" if graded else ""
-        badge = BADGES[result.verdict].lower()
         row = Text.assemble(
             (f"{result.exercise.number:>4}  ", "dim"),
             (marks.by_verdict[result.verdict.value], style),
             f" {name.ljust(widest)}  ",
-            (f"{badge:<13}", style),
-            f"  {points:<9}",
+            (f"{badge(result).lower():<13}", style),
+            f"  {earned.ljust(columns)}",
         )
-        reason = _reason(result, marks)
-        if page.width < NARROW:
+        reason = Text(_reason(result, marks), style="dim")
+        told = Text(speed, style="" if result.speed else "dim")
+        if row.cell_len + (column and column + 2) > page.width:
+            reason = Text(f" {marks.separator} ", style="dim").join(part for part in (told, reason) if part)
+        elif column:
+            row.append_text(Text("  ") + told + Text(" " * (column - told.cell_len)))
+        if below:
             row.rstrip()
             page.line(row)
-            if reason:
-                page.cut("        ", (reason, "dim"))
+            if reason.plain not in ("", "-"):
+                page.cut("        ", reason)
         else:
-            page.cut(row, "  ", (reason, "dim"))
+            page.cut(row, "  ", reason)
     _sum(results, page, marks)
 
 
 def _name(result: Result, titles: Mapping[int, str]) -> str:
     return titles.get(result.exercise.number, result.exercise.slug.replace("_", " "))
+
+
+def _points(result: Result) -> str:
+    graded = result.points.possible - result.points.not_graded
+    return f"{result.points.earned:>3} of {graded}" if graded else ""
+
+
+def worst_speed(result: Result) -> str:
+    """The lowest of its ratios, with what it is measured beside; "-" where no speed was measured."""
+    worst = min(result.speed or (), key=lambda speed: speed.ratio, default=None)
+    return "-" if worst is None else f"{worst.ratio:.2f} of {short_name(worst.baseline)}"
 
 
 def _reason(result: Result, marks: Marks) -> str:

@@ -13,8 +13,9 @@ from tlpuzzles.report.layout import Page
 from tlpuzzles.report.marks import STYLES, marks_for
 from tlpuzzles.report.overview import leading, other_gpus_left_out, overview
 from tlpuzzles.report.reported import Reported
+from tlpuzzles.report.speed import show_speed, too_slow
 from tlpuzzles.verdict.model import Check, Detail, Kind, Result, Verdict
-from tlpuzzles.verdict.points import ANOTHER_KERNEL, OF_A_KERNEL, SPEED
+from tlpuzzles.verdict.points import ANOTHER_KERNEL, ANSWERS, OF_A_KERNEL, SPEED, of_speed
 
 BADGES = {
     Verdict.PASSED: "PASSED",
@@ -25,7 +26,17 @@ BADGES = {
     Verdict.SKIPPED: "SKIPPED",
 }
 
-AGAIN = (Kind.CORRECTNESS, Kind.ORDER, Kind.FUNCTION, Kind.OUTPUT)
+TOO_SLOW = "NOT YET FAST"
+"""Instead of the badge of a failure, where nothing but speed fails."""
+
+NEEDS_GPU = "needs a GPU"
+"""Stands in the message of a check that was skipped for want of one; in capitals, the badge where nothing else was
+asked for."""
+
+NOT_ASKED = "--no-speed"
+"""Stands in the message of a speed check that the user did not want."""
+
+AGAIN = (Kind.CORRECTNESS, Kind.ORDER, Kind.FUNCTION, Kind.OUTPUT, Kind.SPEED)
 """Kinds whose failed check can be made again alone."""
 
 OUTPUT_LINES = 12
@@ -52,6 +63,21 @@ def show(
     _Report(result, console, title or result.exercise.slug.replace("_", " "), following, verbose, nvcc).show()
 
 
+def badge(result: Result) -> str:
+    """The result in a few capitals."""
+    failed = {check.id for check in result.checks if check.verdict is Verdict.FAILED and check.graded}
+    if result.verdict is Verdict.FAILED and failed and failed <= too_slow(result):
+        return TOO_SLOW
+    return NEEDS_GPU.upper() if _needs_gpu(result) else BADGES[result.verdict]
+
+
+def _needs_gpu(result: Result) -> bool:
+    """Whether the one check that was asked for can only be made on a GPU."""
+    if result.only is None or result.verdict is not Verdict.INCONCLUSIVE or leading(result) is not None:
+        return False
+    return any(check.verdict is Verdict.SKIPPED and NEEDS_GPU in check.message for check in result.checks)
+
+
 class _Report:
     def __init__(
         self,
@@ -67,9 +93,12 @@ class _Report:
         self.following = following
         self.marks = marks_for(console)
         self.page = Page(console, self.marks.ellipsis)
+        self.verbose = verbose
         self.nvcc = nvcc
         self.subject = leading(result)
-        self.reported = Reported(self.page, self.marks, self.subject, verbose=verbose)
+        # What is only slow is told in the section about speed.
+        self.explained = None if self.subject and self.subject.id in too_slow(result) else self.subject
+        self.reported = Reported(self.page, self.marks, self.explained, verbose=verbose)
         self.without_gpus = result.verdict is Verdict.PASSED and other_gpus_left_out(result)
 
     def show(self) -> None:
@@ -78,10 +107,14 @@ class _Report:
         if self.result.verdict is Verdict.NOT_STARTED:
             self._messages()
         else:
-            overview(self.result.checks, self.page, self.marks, self.reported, self.subject, nvcc=self.nvcc)
-        if self.subject is not None:
+            timed = {speed.case for speed in self.result.speed or ()}
+            overview(
+                self.result.checks, self.page, self.marks, self.reported, self.explained, nvcc=self.nvcc, below=timed
+            )
+        if self.explained is not None:
             self.page.blank()
-            explain(self.subject, self.page, self.marks, self.reported)
+            explain(self.explained, self.page, self.marks, self.reported)
+        show_speed(self.result, self.page, self.marks, verbose=self.verbose)
         self.reported.note()
         self._printed()
         self._points()
@@ -89,16 +122,16 @@ class _Report:
 
     def _head(self) -> None:
         result, page, marks = self.result, self.page, self.marks
-        badge = BADGES[result.verdict]
+        told = badge(result)
         if result.only is not None and result.verdict is Verdict.PASSED:
-            badge = "PASSED ALONE"
+            told = "PASSED ALONE"
         elif self.without_gpus:
-            badge = "PASSED WITHOUT THE GPU CHECK"
+            told = "PASSED WITHOUT THE GPU CHECK"
         coloured = page.console.is_terminal and not page.console.no_color
-        badge = f" {badge} " if coloured else f"[{badge}]"
+        told = f" {told} " if coloured else f"[{told}]"
         page.blank()
         name = f"Exercise {result.exercise.number}  {self.title}"
-        page.line((name, "bold"), "  ", (badge, f"bold reverse {STYLES[result.verdict.value]}"))
+        page.line((name, "bold"), "  ", (told, f"bold reverse {STYLES[result.verdict.value]}"))
         device = result.device.name if result.device.arch is None else f"{result.device.name} ({result.device.arch})"
         parts = [Text(part) for part in (marks.clean(result.file), marks.clean(device), f"{result.seconds:.1f} s")]
         for part in parts:
@@ -135,7 +168,7 @@ class _Report:
         filled = BAR * points.earned // graded
         bar = (self.marks.filled * filled, STYLES[self.result.verdict.value])
         rest = (self.marks.empty * (BAR - filled), "dim")
-        text = Text.assemble(f"{points.earned} of {graded} points", (self._not_graded(), "dim"))
+        text = Text.assemble(f"{points.earned} of {graded} points{self._for_what()}", (self._not_graded(), "dim"))
         self.page.paragraph(text, lead=Text.assemble("  ", bar, rest, "  "))
         cause = self._why_none()
         if cause is not None:
@@ -144,11 +177,35 @@ class _Report:
                 lead="  ",
             )
 
+    def _for_what(self) -> str:
+        """How many of the points are for speed; nothing where that was not graded."""
+        result = self.result
+        is_graded = any(speed.score is not None for speed in result.speed or ())
+        if not is_graded or result.only is not None or not self._only_speed_is_left():
+            return ""
+        fast = of_speed(result.checks, result.speed or ())
+        return f": {result.points.earned - fast} for results, {fast} of {SPEED - result.points.not_graded} for speed"
+
     def _not_graded(self) -> str:
         left = self.result.points.not_graded
         if not left:
             return ""
-        return "; 40 more are for speed, not graded here" if left == SPEED else f"; {left} more are not graded here"
+        if not self._only_speed_is_left():
+            return f"; {left} more are not graded here"
+        checks = [check for check in self.result.checks if check.kind is Kind.SPEED]
+        if any(NOT_ASKED in check.message for check in checks if check.verdict is Verdict.SKIPPED):
+            return f"; {left} more are for speed ({NOT_ASKED})"
+        undecided = any(check.verdict is Verdict.INCONCLUSIVE for check in checks)
+        return f"; {left} more are for speed, {'left undecided' if undecided else 'not graded here'}"
+
+    def _only_speed_is_left(self) -> bool:
+        """Whether all points that are not graded are those of speed."""
+        left = self.result.points.not_graded
+        if left == SPEED:
+            return True
+        unsettled = (Verdict.INCONCLUSIVE, Verdict.ERROR)
+        settled = not any(check.kind in ANSWERS and check.verdict in unsettled for check in self.result.checks)
+        return left < SPEED and settled and self.result.only is None
 
     def _why_none(self) -> Check | None:
         """The check because of which right results earn no points, if there are any."""
@@ -175,18 +232,21 @@ class _Report:
     def _commands(self) -> list[tuple[str, str]]:
         """What to do next: commands, and what they are good for."""
         number, verdict = self.result.exercise.number, self.result.verdict
-        detail = self.subject.detail if self.subject and self.subject.detail else Detail()
+        detail = self._subjects_detail()
         if verdict is Verdict.PASSED and (self.result.only is not None or self.without_gpus):
-            return [(self._again(Detail()), "grades all of it")]
+            return [*self._more_points(), (self._again(Detail()), "grades all of it")]
         if verdict is Verdict.PASSED:
             if self.following is None:
-                return []
-            return [(f"tlpuzzles show {self.following[0]}", f"the next exercise: {self.following[1]}")]
+                return self._more_points()
+            following = (f"tlpuzzles show {self.following[0]}", f"the next exercise: {self.following[1]}")
+            return [*self._more_points(), following]
         if verdict is Verdict.NOT_STARTED:
             return [
                 (f"tlpuzzles show {number}", "the lesson, with the task"),
                 (f"tlpuzzles hint {number}", "a first hint"),
             ]
+        if _needs_gpu(self.result):
+            return [(self._again(Detail()), "grades the results, which needs no GPU")]
         commands = []
         if verdict is Verdict.FAILED:
             level = f" --level {detail.hint}" if detail.hint else ""
@@ -194,8 +254,31 @@ class _Report:
         if verdict is Verdict.ERROR:
             commands.append(("tlpuzzles doctor", "checks this machine"))
         again = detail if self.subject and self.subject.kind in AGAIN else Detail()
-        commands.append((self._again(again), "grades this case again" if again.case else "grades it again"))
+        if self.subject and self.subject.kind is Kind.SPEED:
+            commands.append((self._again(again), "measures this again"))
+        else:
+            commands.append((self._again(again), "grades this case again" if again.case else "grades it again"))
         return commands
+
+    def _more_points(self) -> list[tuple[str, str]]:
+        """The hint for the slowest case that lacks points, if one is known."""
+        checks = {check.id: check.detail or Detail() for check in self.result.checks}
+        lacking = [speed for speed in self.result.speed or () if speed.score is not None and speed.score < 1]
+        for speed in sorted(lacking, key=lambda speed: speed.score or 0):
+            hint = checks.get(speed.case, Detail()).hint
+            if hint is not None:
+                return [(f"tlpuzzles hint {self.result.exercise.number} --level {hint}", "more points")]
+        return []
+
+    def _subjects_detail(self) -> Detail:
+        subject = self.subject
+        if subject is None:
+            return Detail()
+        detail = subject.detail or Detail()
+        if subject.kind is not Kind.SPEED:
+            return detail
+        # What is timed has fixed sizes, so no seed matters.
+        return detail.model_copy(update={"case": subject.id, "seed": None})
 
     def _again(self, detail: Detail) -> str:
         words = ["tlpuzzles", "grade", str(self.result.exercise.number)]

@@ -11,6 +11,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, model_validator
 
+from tlpuzzles.verdict.measured import Compiled, Gpu, Stopped
+
 SCHEMA_VERSION: Literal[1] = 1
 
 
@@ -147,21 +149,81 @@ class Device(_Model):
     """Architecture of the GPU, e.g. "sm_90a"; null on a CPU."""
 
 
+class Compared(_Model):
+    """A further baseline that is shown."""
+
+    baseline: str
+    ratio: float
+    """Time of the baseline over time of the kernel."""
+    ci: tuple[float, float]
+    milliseconds: float
+
+
+class Roofline(_Model):
+    """Where a kernel and its baseline are beside the limits of this GPU."""
+
+    flops: int
+    """Of the problem, not of the kernel."""
+    bytes: int
+    """The fewest that the problem must move: each input once, the output once."""
+    copy_gbps: float
+    """GB/s of a large copy, measured on this GPU."""
+    matrix_tflops: float
+    """TFLOP/s of a large product by cuBLAS, measured on this GPU."""
+    bound: Literal["memory", "arithmetic"]
+    """Which of the two takes the problem longer."""
+    limit_milliseconds: float
+    """The time that it then takes."""
+    baseline_fraction: float | None = None
+    """Of the limit, as `limit_fraction` is the kernel's; null for a baseline that is a copy."""
+
+
 class Speed(_Model):
-    """One timed case beside its baseline (measured from part 3 of the course on)."""
+    """One timed case beside its baseline. The check of the same identifier says how it ended."""
 
     case: str
+    title: str
     ratio: float
-    """Time of the baseline over time of the kernel: above 1 the kernel is faster."""
+    """Time of the baseline over time of the kernel: above 1 the kernel is faster. Median over blocks."""
     ci: tuple[float, float]
+    """95 % confidence interval of the ratio."""
     baseline: str
+    """Its name, with the backend that was pinned."""
+    baseline_id: str
+    milliseconds: float
+    """Median time of the kernel."""
+    baseline_milliseconds: float
+    """Median time of the baseline, for as many bytes as the kernel's if it is a copy."""
     tflops: float | None = None
     gbps: float | None = None
     limit_fraction: float | None = None
+    """Time at the roofline's limit over time of the kernel."""
     pass_at: float | None = None
+    """Ratio from which it passes; null without a threshold for this GPU."""
     full_at: float | None = None
+    """Ratio from which it has all points."""
     graded: bool
+    """Whether falling short of `pass_at` fails the exercise."""
+    origin: Literal["measured", "estimated", "calibrated"] | None = None
+    """Where the threshold came from."""
     threshold_from: str | None = None
+    """The same in a sentence."""
+    points: float | None = Field(default=None, gt=0)
+    """Points that this case can give: its share of those for speed."""
+    score: float | None = Field(default=None, ge=0, le=1)
+    """Share of `points`: 0 at `pass_at`, 1 at `full_at`, linear between; null if it has none to give."""
+    self_ratio: float
+    """The baseline beside itself, in the same blocks: 1 but for the noise."""
+    self_ci: tuple[float, float]
+    blocks: int
+    rounds: int
+    stopped: Stopped
+    beside: tuple[Compared, ...] = ()
+    roofline: Roofline | None = None
+    compiled: Compiled | None = None
+    gpu: Gpu | None = None
+    advice: str | None = None
+    """What to try next, in a sentence."""
 
 
 class Environment(_Model):

@@ -7,7 +7,7 @@ from pathlib import Path
 import tlpuzzles
 from tlpuzzles.errors import UsageError
 
-PAGES = ("glossary.md", "cheatsheet.md")
+PAGES = ("glossary.md", "cheatsheet.md", "speed.md")
 
 
 def pages_folder() -> Path:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +14,16 @@ import pytest
 from tests.device.cuda.kernels import ADD, ATTENTION, GEMM
 from tests.kernel.constructs import tile_kernel
 from tests.tracing import document
+from tlpuzzles.border.children import Warm
+from tlpuzzles.border.limits import Limits
 from tlpuzzles.catalogue.explanation import Explanation, Fault
-from tlpuzzles.device.cuda import footprint
+from tlpuzzles.device.cuda import compiling, footprint
 from tlpuzzles.device.cuda.compiling import Compiled, Source, compile_kernels
-from tlpuzzles.device.cuda.lower import lower
+from tlpuzzles.device.cuda.load import load
+from tlpuzzles.device.cuda.lower import cuda_source, lower
 from tlpuzzles.device.cuda.model import LowerOutcome
+from tlpuzzles.grading.stages import store
+from tlpuzzles.kernel.capsule import NEUTRAL_SOURCE, Capsule, digest
 
 NVCC = Path(os.environ.get("CUDA_HOME") or Path(shutil.which("nvcc") or "/none/bin/nvcc").parents[1]) / "bin" / "nvcc"
 
@@ -72,6 +79,38 @@ def test_a_gpu_that_nvcc_does_not_know_is_the_machines_fault() -> None:
     found = lower(document(ADD), {}, "sm_50", nvcc=True).explanation
     assert found is not None
     assert (found.id, found.fault) == ("nvcc-arch", Fault.MACHINE)
+
+
+def test_later_gradings_find_kernels_and_make_anew_what_is_damaged(warm: Warm, tmp_path: Path) -> None:
+    """Two gradings at the same time, one after them, and one after half of every file was lost."""
+    kernel = store(Capsule(document(ADD).text(), None, {}, NEUTRAL_SOURCE), tmp_path / "kernel.json")
+    job = {"arch": "sm_90a", "cases": [], "kernels": {"add": str(kernel)}}
+
+    def seconds() -> float:
+        """What compiling took, in a process of its own."""
+        folder = Path(tempfile.mkdtemp(dir=tmp_path))
+        report = warm.run("cuda", job, Limits(120), folder, cache=tmp_path / "kept")
+        compiled = next((m for m in report.of("cuda") if m["event"] == "compiled"), None)
+        assert compiled is not None, (report.messages, report.output)
+        return float(compiled["seconds"])
+
+    with ThreadPoolExecutor(2) as pool:
+        cold = list(pool.map(lambda _: seconds(), range(2)))
+    assert len(list((tmp_path / "kept").glob("*/*/kernels/*"))) == 1
+    assert seconds() < min(cold) / 3
+
+    for file in (tmp_path / "kept").rglob("*"):
+        if file.is_file():
+            file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    seconds()
+    assert seconds() < min(cold) / 3
+
+
+def test_the_caches_key_changes_nothing_of_the_source() -> None:
+    kernel = document(GEMM)
+    keyed = load(kernel).with_attr(compiling._DIGEST, digest(kernel))
+    assert cuda_source(keyed, {}, "sm_90a") == cuda_source(load(kernel), {}, "sm_90a")
+    assert digest(kernel) in keyed.script(show_meta=True)
 
 
 @pytest.mark.slow

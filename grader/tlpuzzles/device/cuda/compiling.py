@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +14,13 @@ from tlpuzzles.catalogue.explanation import Explanation
 from tlpuzzles.device.cuda.explain import explain
 from tlpuzzles.device.cuda.load import LoadError, load
 from tlpuzzles.device.cuda.quiet import captured
-from tlpuzzles.kernel.capsule import Document
+from tlpuzzles.device.cuda.side_by_side import at_once
+from tlpuzzles.kernel.capsule import Document, digest
 
-AT_ONCE = 6
-"""Compiles side by side. Most of their time is nvcc's, each of which takes up to 450 MiB."""
+BEAT = 5.0
+"""Seconds after which it is said that there is still something to wait for: silence would be taken for a hang."""
+
+_DIGEST = "tlpuzzles.digest"
 
 Emit = Callable[[dict[str, Any]], None]
 """Receives one message, as soon as there is one: what was told before a process dies tells where it died."""
@@ -43,19 +46,24 @@ def compile_kernels(sources: Mapping[str, Source], arch: str, emit: Emit) -> dic
     """Compiles every kernel for `arch`; an Explanation stands for one that does not compile.
 
     Emits {"event": "compiled", "kernel": key, "seconds": s} or {"event": "not compiled", "kernel": key, "explanation":
-    ...} for each. TileLang keeps what it compiled in TILELANG_CACHE_DIR, so that the same kernel takes no time again.
-    Prints nothing.
+    ...} for each, and {"event": "compiling"} while none is done. TileLang keeps what it compiled in TILELANG_CACHE_DIR,
+    so that the same kernel takes no time again. Prints nothing.
     """
     results: dict[str, Compiled | Explanation] = {}
-    with captured(), ThreadPoolExecutor(min(AT_ONCE, max(1, len(sources)))) as pool:
+    with captured(), ThreadPoolExecutor(at_once()) as pool:
         futures = {pool.submit(_compile, source, arch): key for key, source in sources.items()}
-        for future in as_completed(futures):
-            key, result = futures[future], future.result()
-            results[key] = result
-            if isinstance(result, Compiled):
-                emit({"event": "compiled", "kernel": key, "seconds": result.seconds})
-            else:
-                emit({"event": "not compiled", "kernel": key, "explanation": result.to_json()})
+        waiting = set(futures)
+        while waiting:
+            done, waiting = wait(waiting, BEAT, FIRST_COMPLETED)
+            if not done:
+                emit({"event": "compiling"})
+            for future in done:
+                key, result = futures[future], future.result()
+                results[key] = result
+                if isinstance(result, Compiled):
+                    emit({"event": "compiled", "kernel": key, "seconds": result.seconds})
+                else:
+                    emit({"event": "not compiled", "kernel": key, "explanation": result.to_json()})
     return results
 
 
@@ -63,7 +71,8 @@ def _compile(source: Source, arch: str) -> Compiled | Explanation:
     start = time.monotonic()
     try:
         kernel = tilelang.compile(
-            load(source.document),
+            # TileLang's cache tells kernels apart by what TVM prints of them, which leaves out a field here and there.
+            load(source.document).with_attr(_DIGEST, digest(source.document)),
             target={"kind": "cuda", "arch": arch},
             execution_backend="tvm_ffi",
             pass_configs=dict(source.pass_configs),

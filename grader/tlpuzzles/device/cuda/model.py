@@ -169,6 +169,8 @@ class Probe:
     """The GPU's name, e.g. "NVIDIA H200"."""
     arch: str | None = None
     """Target for TileLang, e.g. "sm_90a"."""
+    uuid: str | None = None
+    """As NVML writes it, "GPU-..."; None if torch does not tell."""
     memory: int = 0
     """Bytes of device memory."""
     free: int = 0

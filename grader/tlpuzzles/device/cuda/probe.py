@@ -39,7 +39,9 @@ def probe() -> Probe:
         properties = torch.cuda.get_device_properties(0)
         arch = f"sm_{nvcc.get_target_arch((properties.major, properties.minor))}"
         free, total = torch.cuda.mem_get_info(0)
-        result = replace(result, name=properties.name, arch=arch, memory=total, free=free)
+        uuid = getattr(properties, "uuid", None)  # torch 2.4 has none
+        uuid = None if uuid is None else f"GPU-{str(uuid).removeprefix('GPU-')}"
+        result = replace(result, name=properties.name, arch=arch, uuid=uuid, memory=total, free=free)
         torch.zeros(1, device="cuda").add_(1).item()
     except RuntimeError as error:
         return replace(result, why=f"torch {torch.__version__} cannot use the GPU: {_first_sentence(str(error))}")

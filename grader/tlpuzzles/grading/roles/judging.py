@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from tlpuzzles.course import catalog
 from tlpuzzles.course.vocabulary import Case, Exercise, Sizes
 from tlpuzzles.verdict import judge as court
 from tlpuzzles.verdict.model import Verdict
+
+MOST_THREADS = 4
+"""Of references in float64. Half of the cores are left to what compiles for other GPUs meanwhile."""
 
 Emit = Callable[[dict[str, Any]], None]
 
@@ -20,6 +26,8 @@ def judge(job: Mapping[str, Any], emit: Emit) -> None:
     outputs (by case, one file or two), printed (by case) and dump (a folder or None). Emits "drawn" or "judged" for
     each case, and "printed" if prints are graded."""
     exercise = catalog.find(job["exercise"])
+    # What this process was forked from has one thread, for a pool does not survive a fork. This one can have its own.
+    torch.set_num_threads(max(1, min(MOST_THREADS, (os.cpu_count() or 1) // 2)))
     for item in job["cases"]:
         case, sizes = exercise.case(item["like"], item["id"]), item["sizes"]
         if job["task"] == "draw":

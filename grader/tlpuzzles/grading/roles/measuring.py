@@ -13,7 +13,6 @@ from tlpuzzles.device.cuda import memory
 from tlpuzzles.device.cuda.compiling import Compiled, Source, compile_kernels
 from tlpuzzles.device.cuda.timing import milliseconds
 from tlpuzzles.grading.explained import in_words
-from tlpuzzles.grading.measuring import BASELINE
 from tlpuzzles.grading.stages import fetch
 from tlpuzzles.kernel.capsule import read
 
@@ -28,7 +27,7 @@ def measure(job: Mapping[str, Any], emit: Emit) -> None:
     "dtype"}}, output: its name, kernels: {key: {"capsule", "parameters"}}.
 
     Emits "launching" before the first launch of each kernel, "refused" with a reason for one that does not compile or
-    start, and at the end "measured" with milliseconds by key, the library's under `BASELINE` if there is one.
+    start, and at the end "measured" with milliseconds by key.
     """
     sources = {}
     for key, kernel in job["kernels"].items():
@@ -36,8 +35,7 @@ def measure(job: Mapping[str, Any], emit: Emit) -> None:
         sources[key] = Source(read(capsule), capsule.pass_configs)
     device = torch.device("cuda")
     tensors = {name: _tensor(spec, device) for name, spec in job["tensors"].items()}
-    library = {} if job["exercise"] is None else _library(catalog.find(job["exercise"]), job, tensors)
-    expected = library[BASELINE]().float() if library else None
+    expected = None if job["exercise"] is None else _expected(catalog.find(job["exercise"]), job, tensors)
     launches: dict[str, Callable[[], object]] = {}
     for key, compiled in compile_kernels(sources, job["arch"], lambda _: None).items():
         if not isinstance(compiled, Compiled):
@@ -57,7 +55,6 @@ def measure(job: Mapping[str, Any], emit: Emit) -> None:
             emit({"kind": "refused", "key": key, "why": "its result is wrong at this size"})
             continue
         launches[key] = _launch(compiled.call, arguments)
-    launches.update(library)
     emit({"kind": "launching", "key": None})
     emit({"kind": "measured", "milliseconds": milliseconds(launches, device)})
 
@@ -75,12 +72,10 @@ def _near(found: torch.Tensor, expected: torch.Tensor) -> bool:
     return bool((found.float() - expected).norm() <= NEAR * expected.norm())
 
 
-def _library(
-    exercise: Exercise, job: Mapping[str, Any], tensors: Mapping[str, torch.Tensor]
-) -> dict[str, Callable[[], torch.Tensor]]:
-    library = exercise.library
-    if library is None:
-        return {}
+def _expected(exercise: Exercise, job: Mapping[str, Any], tensors: Mapping[str, torch.Tensor]) -> torch.Tensor | None:
+    """What the exercise's library function gives, if it has one."""
+    if exercise.library is None:
+        return None
     inputs = {spec.name: tensors[spec.name] for spec in exercise.inputs}
     flags = next(case.flags for case in exercise.cases if case.id == job["case"])
-    return {BASELINE: lambda: library(inputs, job["sizes"], flags)}
+    return exercise.library(inputs, job["sizes"], flags).float()
