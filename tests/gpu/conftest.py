@@ -21,7 +21,7 @@ from tlpuzzles.verdict.model import Result
 
 ROOT = Path(__file__).parents[2]
 COMPILE_SECONDS = 180
-OPTIONS = Options(seed=20_232, portability=Portability.OFF)
+OPTIONS = Options(seed=20_232, portability=Portability.OFF, speed=False)
 
 
 @pytest.fixture(scope="session")
@@ -53,7 +53,7 @@ def gpu(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gpu]:
 
 @pytest.fixture(scope="session")
 def compiled(gpu: Gpu) -> Answer:
-    """Compiles every kernel of these tests, six at a time, into the cache that all jobs share."""
+    """Compiles every kernel of these tests, several at a time, into the cache that all jobs share."""
     return gpu.ask("compile", COMPILE_SECONDS, kernels=describe(set(KERNELS)))
 
 

@@ -6,7 +6,10 @@ import re
 from html import unescape
 from pathlib import Path
 
-from tools.picture import placed
+import pytest
+from tools.picture import of_speed, placed, read
+
+from tests.report import samples
 
 TEXT = re.compile(r"<text [^>]*textLength[^>]*>([^<]*)</text>")
 
@@ -24,3 +27,10 @@ def test_no_text_of_the_picture_relies_on_blanks_that_a_renderer_may_drop() -> N
     assert len(texts) > 40
     assert all(text == text.strip() and "  " not in text for text in texts)
     assert "explained below" in texts
+
+
+def test_the_picture_of_speed_is_what_the_report_says_of_the_recorded_grading() -> None:
+    recorded = read(Path("tools/recorded_speed.json").read_text("utf-8"))
+    assert of_speed(recorded) == Path("docs/speed.svg").read_text("utf-8"), "python -m tools.picture FILE makes it anew"
+    with pytest.raises(ValueError, match="--no-speed"):
+        of_speed(samples.not_asked())
