@@ -7,11 +7,12 @@ GPUs the kernel compiles for. What a stage cannot do becomes a check that says w
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,6 +36,9 @@ from tlpuzzles.grading.stages import Launch, store
 from tlpuzzles.grading.submission import Problem, Submission
 from tlpuzzles.verdict.model import Check, ExerciseName, Kind, Result, Speed, Verdict
 from tlpuzzles.verdict.points import nothing, points, verdict
+
+_NAMES_ARCH = re.compile("arch|capability")
+"""In the text of a file whose kernels follow the GPU, most likely."""
 
 
 @dataclass
@@ -211,19 +215,26 @@ class _Grading:
         or touch a file that the grading goes on to use: `folder` comes into being when the last of them has ended.
         """
         self.grader.progress(Step.TRACING, "")
-        own = self._traced(self.grader.device.arch, self.plan.kernels)
+        here = self.grader.device.arch
+        elsewhere = [] if self.options.portability is Portability.OFF else [n for n in self._names() if n != here]
+
+        def trace_others() -> dict[str, Future[tracing.Traced]]:
+            posed = representatives(self.plan)
+            return {name: pool.submit(self._traced, name, posed) for name in elsewhere}
+
+        # Whether the kernel depends on it is known when it has been traced; a file that does names it.
+        begun = trace_others() if _NAMES_ARCH.search(self.submission.text) else {}
+        own = self._traced(here, self.plan.kernels)
+        if own.follows_arch and not begun:
+            begun = trace_others()
+        others = {name: future.result() for name, future in begun.items()}
+        self.grader.warm.revive()
         self.output += own.output
         if own.whole is not None:
             self.checks.append(checks.build_failed(own.whole, self.submission))
             return None
-        others: dict[str, tracing.Traced] = {}
-        if own.follows_arch and self.options.portability is not Portability.OFF:
-            posed = representatives(self.plan)
-            waiting = {name: pool.submit(self._traced, name, posed) for name in self._names()}
-            others = {name: future.result() for name, future in waiting.items()}
-            self.grader.warm.revive()
         self.folder = Path(tempfile.mkdtemp(dir=self.scratch))
-        return Traced(own, others)
+        return Traced(own, {**others, here: own} if own.follows_arch and others else {})
 
     def _traced(self, arch: str, posed: Sequence[Posed]) -> tracing.Traced:
         limit = self.options.trace_seconds
