@@ -328,3 +328,10 @@ def _with_environment(entry: str) -> list[str]:
         except OSError:
             continue
     return found
+
+
+def test_a_files_name_does_not_drive_the_terminal(workspace: Path, cache: str) -> None:
+    done = grade(workspace, "1", "no\x1b[31m-such.py", cache=cache)
+    assert done.returncode == 2
+    assert "no?[31m-such.py" in done.stderr
+    assert "\x1b" not in done.stderr

@@ -16,7 +16,7 @@ import typer
 
 from tlpuzzles.border.children import Warm
 from tlpuzzles.border.limits import hide
-from tlpuzzles.commands.output import console, print_quiet
+from tlpuzzles.commands.output import console, plain, print_quiet
 from tlpuzzles.course import catalog
 from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.errors import UsageError
@@ -236,8 +236,7 @@ def _warn_of_strangers(file: Path, found: list[str]) -> None:
 
 
 def _warn(text: str) -> None:
-    plain = "".join(char if char.isprintable() else "?" for char in text)
-    console(stderr=True).print(f"Warning: {plain}", style="yellow", markup=False, soft_wrap=True)
+    console(stderr=True).print(f"Warning: {plain(text)}", style="yellow", markup=False, soft_wrap=True)
 
 
 def _dump_folder(folder: Path) -> Path:

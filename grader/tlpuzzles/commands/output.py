@@ -28,7 +28,12 @@ def print_error(message: str) -> None:
 
     # Not wrapped when piped: a path that is broken over two lines cannot be found by a program.
     out = console(stderr=True)
-    out.print(Text.assemble(("Error: ", "bold red"), message), soft_wrap=not out.is_terminal)
+    out.print(Text.assemble(("Error: ", "bold red"), plain(message)), soft_wrap=not out.is_terminal)
+
+
+def plain(text: str) -> str:
+    """Text without what would drive the terminal: a file's name may hold anything."""
+    return "".join(char if char == "\n" or char.isprintable() else "?" for char in text)
 
 
 def print_quiet(message: str) -> None:

@@ -129,7 +129,7 @@ def _marks() -> Marks | None:
         root = workspace_root(Path.cwd())
     except FileNotFoundError:  # the current folder is no longer there
         return None
-    if root is None or not (root / thresholds.FILE).exists():
+    if root is None or not os.path.lexists(root / thresholds.FILE):
         return None
     path = root / thresholds.FILE
     try:
