@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from tlpuzzles.device.cuda import rates, stopwatch
+from tlpuzzles.device.cuda import rates, stopwatch, timing
 from tlpuzzles.device.cuda.stopwatch import MOST_FLUSHES, Stopwatch
 
 CPU = torch.device("cpu")
@@ -117,3 +117,23 @@ def test_rates_are_of_what_was_moved_and_multiplied(monkeypatch: pytest.MonkeyPa
     assert results[0].nbytes == 1_000_000
     assert rates.matrix_tflops(CPU) == pytest.approx(2 * 64**3 / 0.5e-3 / 1e12)
     assert results[1].dtype is torch.float16
+
+
+@pytest.mark.parametrize("watch", [100e-6], indirect=True)
+def test_kernels_to_choose_among_are_timed_in_turn_without_what_the_cpu_takes(
+    watch: tuple[Stopwatch, Played], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, gpu = watch
+    monkeypatch.setattr(timing, "Stopwatch", lambda _: made)
+    order: list[str] = []
+
+    def launch(name: str, calls: int) -> None:
+        order.append(name)
+        for _ in range(calls):
+            gpu.call()
+
+    found = timing.milliseconds({"one": lambda: launch("one", 1), "two": lambda: launch("two", 2)}, CPU)
+
+    assert found == {"one": pytest.approx(1e3 * KERNEL), "two": pytest.approx(2e3 * KERNEL)}
+    assert order[-4:] == ["one", "two", "one", "two"]
+    assert timing.milliseconds({}, CPU) == {}

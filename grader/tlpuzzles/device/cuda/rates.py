@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from statistics import median
-
 import torch
 
 from tlpuzzles.course.baselines import COPIED
-from tlpuzzles.device.cuda.stopwatch import Stopwatch
+from tlpuzzles.device.cuda.timing import Launch, milliseconds
 
 SIDE = 8192
 """Of the product's square matrices: 1.1 TFLOP, at which cuBLAS has reached its rate on every GPU of the course."""
-CALLS = 12
-WARM_UP = 4
 
 
 def copy_gbps(device: torch.device) -> float:
@@ -31,11 +26,5 @@ def matrix_tflops(device: torch.device) -> float:
     return 2 * SIDE**3 / 1e9 / _milliseconds(lambda: torch.mm(a, b, out=out), device)
 
 
-def _milliseconds(call: Callable[[], object], device: torch.device) -> float:
-    stopwatch = Stopwatch(device)
-    stopwatch.settle(call)
-    for _ in range(WARM_UP):
-        call()
-    readings = [stopwatch.time(call) for _ in range(CALLS)]
-    stopwatch.wait()
-    return median(reading.milliseconds() for reading in readings)
+def _milliseconds(call: Launch, device: torch.device) -> float:
+    return milliseconds({"call": call}, device)["call"]

@@ -10,6 +10,7 @@ import torch
 from tlpuzzles.course import catalog
 from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.device.cuda import memory
+from tlpuzzles.device.cuda.bench import difference
 from tlpuzzles.device.cuda.compiling import Compiled, Source, compile_kernels
 from tlpuzzles.device.cuda.timing import milliseconds
 from tlpuzzles.grading.explained import in_words
@@ -17,9 +18,6 @@ from tlpuzzles.grading.stages import fetch
 from tlpuzzles.kernel.capsule import read
 
 Emit = Callable[[dict[str, Any]], None]
-
-NEAR = 0.01
-"""Relative Frobenius norm of the difference: five times what float16 sums of 8192 products differ by."""
 
 
 def measure(job: Mapping[str, Any], emit: Emit) -> None:
@@ -35,7 +33,8 @@ def measure(job: Mapping[str, Any], emit: Emit) -> None:
         sources[key] = Source(read(capsule), capsule.pass_configs)
     device = torch.device("cuda")
     tensors = {name: _tensor(spec, device) for name, spec in job["tensors"].items()}
-    expected = None if job["exercise"] is None else _expected(catalog.find(job["exercise"]), job, tensors)
+    exercise = None if job["exercise"] is None else catalog.find(job["exercise"])
+    expected = None if exercise is None else _expected(exercise, job, tensors)
     launches: dict[str, Callable[[], object]] = {}
     for key, compiled in compile_kernels(sources, job["arch"], lambda _: None).items():
         if not isinstance(compiled, Compiled):
@@ -51,9 +50,12 @@ def measure(job: Mapping[str, Any], emit: Emit) -> None:
         except (RuntimeError, ValueError, TypeError) as error:
             emit({"kind": "refused", "key": key, "why": str(error).strip().splitlines()[-1][:300]})
             continue
-        if expected is not None and not _near(tensors[job["output"]], expected):
-            emit({"kind": "refused", "key": key, "why": "its result is wrong at this size"})
-            continue
+        if exercise is not None and expected is not None:
+            dtype = exercise.case(job["case"]).dtype
+            wrong = difference(tensors[job["output"]], expected, dtype, exercise.tolerance[dtype])
+            if wrong is not None:
+                emit({"kind": "refused", "key": key, "why": f"its result is wrong at this size: {wrong}"})
+                continue
         launches[key] = _launch(compiled.call, arguments)
     emit({"kind": "launching", "key": None})
     emit({"kind": "measured", "milliseconds": milliseconds(launches, device)})
@@ -67,15 +69,9 @@ def _launch(call: Callable[..., object], arguments: list[torch.Tensor]) -> Calla
     return lambda: call(*arguments)
 
 
-def _near(found: torch.Tensor, expected: torch.Tensor) -> bool:
-    """Whether a result is the library's, roughly: what was not computed at all must not be timed."""
-    return bool((found.float() - expected).norm() <= NEAR * expected.norm())
-
-
 def _expected(exercise: Exercise, job: Mapping[str, Any], tensors: Mapping[str, torch.Tensor]) -> torch.Tensor | None:
     """What the exercise's library function gives, if it has one."""
     if exercise.library is None:
         return None
     inputs = {spec.name: tensors[spec.name] for spec in exercise.inputs}
-    flags = next(case.flags for case in exercise.cases if case.id == job["case"])
-    return exercise.library(inputs, job["sizes"], flags).float()
+    return exercise.library(inputs, job["sizes"], exercise.case(job["case"]).flags)
