@@ -47,7 +47,7 @@ def timed(case: str, ratio: float, baseline: str = "cublas", *, milliseconds: fl
         },
         "gpu": {"sm_clock_mhz": [1755, 1980]},
         "compiled": {"registers": 168},
-        "grid": 1024,
+        "grid": [32, 32],
         "multiprocessors": 132,
     }
 

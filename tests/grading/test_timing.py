@@ -254,6 +254,7 @@ def test_a_case_that_nothing_was_said_of_is_our_error(timer: Callable[..., Timer
     done = time(timer(PlayedWarm([says(begun(SMALL), timed(SMALL, 0.97))])))
 
     assert verdicts(done) == {SMALL: Verdict.PASSED, LARGE: Verdict.ERROR}
+    assert "said nothing of this case" in done.checks[1].message
 
 
 def test_the_first_word_on_a_case_counts(timer: Callable[..., Timer]) -> None:
@@ -293,6 +294,16 @@ def test_kept_limits_that_cannot_be_read_are_measured_again(timer: Callable[...,
     time(timer(warm))
 
     assert [job["limits"] for job in warm.jobs] == [True, True]
+
+
+def test_the_advice_is_with_the_speed(timer: Callable[..., Timer]) -> None:
+    spills = {**timed(SMALL, 0.5), "compiled": {"threads": 256, "spill_bytes": 64, "instructions": ["wgmma"]}}
+    done = time(timer(PlayedWarm([says(LIMITS, spills, timed(LARGE, 0.97, milliseconds=8.0))])))
+
+    advice = done.speeds[0].advice
+    assert advice is not None
+    assert "64 bytes" in advice
+    assert advice not in done.checks[0].message
 
 
 def test_without_limits_there_is_no_roofline(timer: Callable[..., Timer]) -> None:

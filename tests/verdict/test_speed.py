@@ -62,7 +62,6 @@ def judged(
     slug: str = "tiled_gemm",
     gpu: Gpu = QUIET,
     limits: Limits | None = LIMITS,
-    advice: str | None = None,
 ) -> tuple[Check, Speed]:
     exercise = catalog.find(slug)
     timing = next(timing for timing in exercise.timings if timing.case.id == measurement.case)
@@ -74,7 +73,6 @@ def judged(
         threshold=threshold,
         gpu=gpu,
         limits=limits,
-        advice=advice,
     )
 
 
@@ -129,12 +127,6 @@ def test_the_message_has_the_numbers(ratio: float, origin: Origin, says: str) ->
 
 def test_a_calibrated_mark_is_told_to_the_digit_that_grades() -> None:
     assert "all points, from 0.873." in judged(measured(about(0.93)), marks(full_at=0.873))[0].message
-
-
-def test_the_advice_is_with_the_speed() -> None:
-    check, speed = judged(measured(about(0.5)), advice="Try larger blocks.")
-    assert speed.advice == "Try larger blocks."
-    assert "larger blocks" not in check.message
 
 
 @pytest.mark.parametrize("origin", Origin)

@@ -15,26 +15,24 @@ from tlpuzzles.border.children import Warm
 from tlpuzzles.border.limits import Limits as ChildLimits
 from tlpuzzles.border.watching import End, Message, Report
 from tlpuzzles.course.timings import Timing
-from tlpuzzles.course.vocabulary import Case, Exercise, Sizes
+from tlpuzzles.course.vocabulary import Case, Exercise
 from tlpuzzles.grading import caches, checks
 from tlpuzzles.grading.devices import GradingDevice, Tell
 from tlpuzzles.grading.plan import Plan
 from tlpuzzles.grading.stages import Built
 from tlpuzzles.grading.submission import Problem, Submission
-from tlpuzzles.verdict import roofline
 from tlpuzzles.verdict.advice import advise
-from tlpuzzles.verdict.measured import KERNEL, Compiled, Gpu, Limits, Measurement, NotTimed
+from tlpuzzles.verdict.measured import Compiled, Gpu, Limits, Measurement, NotTimed
 from tlpuzzles.verdict.model import Check, Kind, Speed, Verdict
 from tlpuzzles.verdict.speed import judge
 from tlpuzzles.verdict.thresholds import Threshold, Thresholds
-
-_MACHINE = re.compile("fallen off the bus|ECC|uncorrectable", re.IGNORECASE)
-"""In one whose GPU has failed."""
 
 CHILD = ChildLimits(seconds=400, silence=90, memory=None)
 
 _CUDA_ERROR = re.compile(r"CUDA[ _]?(\w+ )?error", re.IGNORECASE)
 """In the traceback of a process whose kernel has broken the rules of the GPU."""
+_MACHINE = re.compile("fallen off the bus|ECC|uncorrectable", re.IGNORECASE)
+"""In that of one whose GPU has failed."""
 
 WRONG = "a kernel is timed when its results are right"
 NO_GPU = "needs a GPU"
@@ -71,7 +69,7 @@ class Timer:
             if posed.kernel in built:
                 waiting.append(built[posed.kernel])
             else:
-                timed.checks.append(self._failed(posed.case, problems[posed.kernel]))
+                timed.checks.append(self._failed(posed.case, problems[posed.case.id]))
         with self.device.alone(self.tell):
             self._measure(waiting, timed)
         order = [one.case.id for one in self.exercise.timings]
@@ -105,7 +103,7 @@ class Timer:
 
     def _told_limits(self, report: Report) -> Limits | None:
         for message in report.of("limits"):
-            limits = Limits.model_validate(_content(message))
+            limits = Limits.model_validate({name: value for name, value in message.items() if name != "kind"})
             caches.keep(self._question(), limits.model_dump(mode="json"))
             return limits
         return None
@@ -166,43 +164,28 @@ class Timer:
         compiled, gpu = Compiled.model_validate(message["compiled"]), Gpu.model_validate(message["gpu"])
         if measurement.case != case.id:
             raise ValueError(f"a measurement of {measurement.case}, asked for {case.id}")
-        one = self._timing(case.id)
-        sizes = next(posed.sizes for posed in self.plan.timed if posed.case.id == case.id)
         check, speed = judge(
             measurement,
             exercise=self.exercise,
-            timing=one,
-            sizes=sizes,
-            threshold=self._threshold(one.case, measurement.baseline),
+            timing=self._timing(case.id),
+            sizes=next(posed.sizes for posed in self.plan.timed if posed.case.id == case.id),
+            threshold=self._threshold(case, measurement.baseline),
             gpu=gpu,
             limits=limits,
             compiled=compiled,
-            advice=self._advice(message, measurement, one, compiled, sizes, limits),
         )
+        if speed.roofline is not None:
+            advice = advise(
+                compiled,
+                bound=speed.roofline.bound,
+                limit_fraction=speed.limit_fraction,
+                arch=self.device.arch,
+                grid=message["grid"],
+                multiprocessors=message["multiprocessors"],
+            )
+            speed = speed.model_copy(update={"advice": advice})
         timed.checks.append(check)
         timed.speeds.append(speed)
-
-    def _advice(
-        self,
-        message: Message,
-        measurement: Measurement,
-        one: Timing,
-        compiled: Compiled,
-        sizes: Sizes,
-        limits: Limits | None,
-    ) -> str | None:
-        if limits is None:
-            return None
-        flops, bytes_ = self.exercise.flops(sizes, one.case.flags), self.exercise.bytes(sizes, one.case.dtype)
-        placed = roofline.place(flops, bytes_, limits)
-        return advise(
-            compiled,
-            bound=placed.bound,
-            limit_fraction=roofline.fraction(placed, measurement.milliseconds[KERNEL]),
-            arch=self.device.arch,
-            grid=message["grid"],
-            multiprocessors=message["multiprocessors"],
-        )
 
     def _not_timed(self, case: Case, message: Message) -> Check:
         why = str(message["why"])
@@ -242,10 +225,6 @@ def is_right(made: Sequence[Check]) -> bool:
     )
 
 
-def _content(message: Message) -> dict[str, Any]:
-    return {name: value for name, value in message.items() if name != "kind"}
-
-
 def _died(report: Report) -> Problem:
     """Why a process ended in which a kernel was being timed."""
     if report.end is End.TIMED_OUT:
@@ -263,6 +242,8 @@ def _died(report: Report) -> Problem:
 
 def _failed(report: Report) -> Problem:
     """The process failed by itself: a fault of ours, or of the machine."""
+    if report.end is End.FINISHED:
+        return Problem("The process that times kernels said nothing of this case. Run `tlpuzzles doctor`.", ours=True)
     last = next(iter(report.output.strip().splitlines()[-1:]), "it left no message")
     return Problem(
         f"The process that times kernels {report.end.value}: {last}. Run `tlpuzzles doctor`.",

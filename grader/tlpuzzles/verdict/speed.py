@@ -35,13 +35,11 @@ def judge(
     gpu: Gpu,
     limits: Limits | None = None,
     compiled: Compiled | None = None,
-    advice: str | None = None,
 ) -> tuple[Check, Speed]:
     """What a measurement is worth.
 
     `threshold` is that for the baseline which was measured; None: the speed is shown and not judged. Where the baseline
-    is a copy, the measurement's ratio and the baseline's time are per byte of the kernel's problem. `advice` says what
-    to try next, in a sentence.
+    is a copy, the measurement's ratio and the baseline's time are per byte of the kernel's problem.
     """
     baseline = _baseline(timing, measurement.baseline)
     flops, bytes_ = exercise.flops(sizes, timing.case.flags), exercise.bytes(sizes, timing.case.dtype)
@@ -89,7 +87,6 @@ def judge(
         roofline=placed,
         compiled=compiled,
         gpu=gpu,
-        advice=advice,
     )
     return check, speed
 
