@@ -16,6 +16,7 @@ import tlpuzzles_solutions
 from tests.commands.running import Ran, run
 from tests.grading.timed import NOISY, T4, WRONG, Said, result
 from tlpuzzles.commands import calibrate as command
+from tlpuzzles.commands import working
 from tlpuzzles.commands.grade import _thresholds as thresholds_of_grade
 from tlpuzzles.course import catalog
 from tlpuzzles.course.vocabulary import Exercise
@@ -82,7 +83,7 @@ def gradings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Gradin
     monkeypatch.setenv("TLPUZZLES_CACHE_DIR", str(tmp_path / "cache"))
     present = Devices(Presence.PRESENT, (Gpu(0, "Tesla T4", (7, 5), 16 << 30),), "580.1")
     monkeypatch.setattr(command.devices, "find", lambda: present)
-    monkeypatch.setattr(command, "Warm", Unstarted)
+    monkeypatch.setattr(working, "Warm", Unstarted)
     monkeypatch.setattr(selection, "select", lambda choice, warm, scratch: {DeviceChoice.CUDA: OnT4()}[choice])
     monkeypatch.setattr(grader, "Grader", made)
     before = signal.getsignal(signal.SIGTERM)

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import os
 import shlex
-import signal
-import sys
-import tempfile
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn, Optional
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from tlpuzzles.border.children import Warm
 from tlpuzzles.commands.output import console, on_terminal
+from tlpuzzles.commands.working import warm_process
 from tlpuzzles.course import catalog
 from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.device.cuda import devices
@@ -32,8 +28,6 @@ if TYPE_CHECKING:
     from tlpuzzles.verdict.model import Result
     from tlpuzzles.verdict.thresholds import Thresholds
 
-UNDECIDED = 3
-"""ExitStatus of verdict.model."""
 
 REPEATS = 5
 
@@ -73,19 +67,13 @@ def calibrate(
     jobs, missing = _jobs(names or [])
     file, known = _file(output)
     driver = _driver()
-    signal.signal(signal.SIGTERM, _stop)
-    with ExitStack() as stack:
-        scratch = Path(
-            stack.enter_context(tempfile.TemporaryDirectory(prefix="tlpuzzles-", ignore_cleanup_errors=True))
-        )
-        os.environ["TMPDIR"] = tempfile.tempdir = str(scratch)
-        # Started before the rest is imported: it takes seconds to be ready.
-        warm = stack.enter_context(Warm(scratch))
+    with warm_process() as (warm, scratch):
         from tlpuzzles.grading import caches, calibrating, versions
         from tlpuzzles.grading.grader import Grader
         from tlpuzzles.grading.selection import select
         from tlpuzzles.report.progress import progress
         from tlpuzzles.verdict import thresholds
+        from tlpuzzles.verdict.model import ExitStatus
 
         grader = Grader(warm, scratch, select(DeviceChoice.CUDA, warm, scratch))
         day = datetime.now(timezone.utc).strftime("%Y-%m-%d")
@@ -111,7 +99,7 @@ def calibrate(
     _print(found)
     _print_remarks(found, missing)
     _print_next(file, found, known)
-    raise typer.Exit(UNDECIDED if missing else 0)
+    raise typer.Exit(ExitStatus.UNDECIDED if missing else ExitStatus.PASSED)
 
 
 @dataclass(frozen=True)
@@ -199,10 +187,6 @@ def _driver() -> str | None:
             "GPU that your class uses; `tlpuzzles doctor` says what is missing there."
         )
     return found.driver
-
-
-def _stop(*_: object) -> NoReturn:
-    sys.exit(128 + signal.SIGTERM)
 
 
 def _grading(grader: Grader, job: _Job, repeats: int, steps: Steps) -> Callable[[str], Result]:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
-import tempfile
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn, Optional
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from tlpuzzles.border.children import Warm
 from tlpuzzles.border.limits import hide
 from tlpuzzles.commands.output import console, plain, print_quiet
+from tlpuzzles.commands.working import warm_process
 from tlpuzzles.course import catalog
 from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.errors import UsageError
@@ -49,7 +46,7 @@ def grade(
         Optional[str],  # noqa: UP045
         typer.Option(
             metavar="NAME",
-            help="Grade this case alone. A name that does not exist, as in --case ?, lists those that do.",
+            help="Grade this case alone. A name that does not exist, as in --case '?', lists those that do.",
         ),
     ] = None,
     seed: Annotated[
@@ -71,7 +68,11 @@ def grade(
     ] = True,
     verbose: Annotated[
         bool,
-        typer.Option("--verbose", "-v", help="Also show the messages of TileLang, Python and compilers as they came."),
+        typer.Option(
+            "--verbose",
+            "-v",
+            help="Also show how speed was measured, and messages of TileLang, Python and compilers as they came.",
+        ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Write one JSON document and nothing else.")] = False,
 ) -> None:
@@ -100,16 +101,8 @@ def grade(
         jobs = [_job(name, file)]
         if not speed and case in (SPEED, *(timing.case.id for timing in jobs[0][0].timings)):
             raise UsageError(f"--case {case} asks for what --no-speed leaves out. Give one of the two.")
-    signal.signal(signal.SIGTERM, _stop)
     hide()  # it knows the seed
-    with ExitStack() as stack:
-        scratch = Path(
-            stack.enter_context(tempfile.TemporaryDirectory(prefix="tlpuzzles-", ignore_cleanup_errors=True))
-        )
-        # The C++ compiler's temporary files, too, then go with the rest.
-        os.environ["TMPDIR"] = tempfile.tempdir = str(scratch)
-        # Started before the rest is imported: it takes seconds to be ready.
-        warm = stack.enter_context(Warm(scratch))
+    with warm_process() as (warm, scratch):
         from tlpuzzles.grading import caches
         from tlpuzzles.grading.grader import Grader
         from tlpuzzles.grading.options import Options
@@ -162,10 +155,6 @@ class _Display:
             self._steps.step(step.value)
         if note:
             self._steps.advance(note)
-
-
-def _stop(*_: object) -> NoReturn:
-    sys.exit(128 + signal.SIGTERM)
 
 
 def _job(name: str | None, file: Path | None) -> tuple[Exercise, Path]:
