@@ -113,30 +113,27 @@ class GpuBench:
     def _pinned(self) -> tuple[Baseline, tuple[Baseline, ...]]:
         """The baseline to be graded beside, and those to show, as far as this GPU has them."""
         inputs, output = self.draw(), self.output()
-        against, why = None, "no baseline is named"
+        lacking = []
         for baseline in self.timing.against:
-            why = self._missing(baseline, inputs, output) or ""
-            if not why:
-                against = baseline
-                break
-        if against is None:
-            raise Unavailable(why)
-        return against, tuple(other for other in self.timing.beside if self._has(other, inputs, output))
+            try:
+                self._try(baseline, inputs, output)
+            except Unavailable as error:
+                lacking.append(str(error))
+            else:
+                return baseline, tuple(other for other in self.timing.beside if self._has(other, inputs, output))
+        raise Unavailable("; ".join(lacking))
 
     def _has(self, baseline: Baseline, inputs: Tensors, output: torch.Tensor) -> bool:
         """Whether a baseline that is only shown can be."""
         try:
-            return self._missing(baseline, inputs, output) is None
-        except torch.cuda.OutOfMemoryError:
+            self._try(baseline, inputs, output)
+        except (Unavailable, torch.cuda.OutOfMemoryError):
             return False
+        return True
 
-    def _missing(self, baseline: Baseline, inputs: Tensors, output: torch.Tensor) -> str | None:
-        try:
-            baseline.prepare(inputs, output, self.sizes, self.timing.case.flags)()
-            self.stopwatch.wait()
-        except Unavailable as error:
-            return str(error)
-        return None
+    def _try(self, baseline: Baseline, inputs: Tensors, output: torch.Tensor) -> None:
+        baseline.prepare(inputs, output, self.sizes, self.timing.case.flags)()
+        self.stopwatch.wait()
 
 
 class GpuRound:
@@ -150,7 +147,11 @@ class GpuRound:
         self._poison = memory.as_signed(POISON_BITS[case.dtype], self._bits.dtype)
         self._different = torch.zeros((), dtype=torch.int64, device=bench.device)
         baseline = self._prepared(bench.baseline)
-        self.calls: dict[str, Callable[[], object]] = {KERNEL: self._kernel(), BASELINE: baseline, AGAIN: baseline}
+        self.calls: dict[str, Callable[[], object]] = {
+            KERNEL: self._kernel(inputs),
+            BASELINE: baseline,
+            AGAIN: baseline,
+        }
         self.calls |= {other.id: self._prepared(other) for other in bench.beside}
         bench.launching()
         self._first, self._wrong = self._looked_at()
@@ -176,7 +177,7 @@ class GpuRound:
         for probe in self._bench.timing.probes:
             inputs = probe(self._inputs)
             self._bits.fill_(self._poison)
-            self._launch(inputs)
+            self._kernel(inputs)()
             self.wait()
             found = self._difference(inputs)
             if found is not None:
@@ -191,16 +192,10 @@ class GpuRound:
             )
         return self._wrong
 
-    def _arguments(self, inputs: Tensors) -> list[torch.Tensor]:
+    def _kernel(self, inputs: Tensors) -> Callable[[], object]:
         tensors = {**inputs, self._bench.exercise.output.name: self._output}
-        return [tensors[name] for name in self._bench.candidate.parameters]
-
-    def _kernel(self) -> Callable[[], object]:
-        call, arguments = self._bench.candidate.compiled.call, self._arguments(self._inputs)
+        call, arguments = self._bench.candidate.compiled.call, [tensors[n] for n in self._bench.candidate.parameters]
         return lambda: call(*arguments)
-
-    def _launch(self, inputs: Tensors) -> None:
-        self._bench.candidate.compiled.call(*self._arguments(inputs))
 
     def _difference(self, inputs: Tensors) -> str | None:
         """What is wrong with the output beside the library's for these inputs."""
@@ -214,7 +209,7 @@ class GpuRound:
         return baseline.prepare(self._inputs, self._output, self._bench.sizes, self._bench.timing.case.flags)
 
     def _looked_at(self) -> tuple[torch.Tensor, str | None]:
-        """The bits of the kernel's first output, and what is wrong with it. It runs before the library does."""
+        """The bits of the kernel's first output, and what is wrong with it. What was there before is overwritten."""
         originals = {name: tensor.clone() for name, tensor in self._inputs.items()}
         self._bits.fill_(self._poison)
         self.calls[KERNEL]()
