@@ -28,33 +28,34 @@ RIGHT = [
     for path in right(exercise.slug)
 ]
 
-UNSET = "registers that nothing was put into held zeros, or were multiplied by 0; the CPU device fills them with NaN"
+UNSET = "what registers hold that nothing was put into, often zeros, decides; the CPU device fills them with NaN"
 ONE_BLOCK = "the H200's schedule takes 192 queries a block, and the case has no more; many-blocks has"
 OTHER_TILE = "with the H200's tile the two factors do not fit, and TileLang does not build it"
-OTHERWISE: dict[str, tuple[Verdict, Kind | None, str]] = {
+PASSED, FAILED = frozenset({Verdict.PASSED}), frozenset({Verdict.FAILED})
+OTHERWISE: dict[str, tuple[frozenset[Verdict], Kind | None, str]] = {
     "vector_add-two-rounds-write-one-element": (
-        Verdict.PASSED,
+        PASSED,
         None,
         "two threads store into one element, the right sum last; it is warned of here, and fails the order check there",
     ),
-    "epilogue_fusion-sums-not-cleared": (Verdict.PASSED, None, UNSET),
-    "flash_attention-output-not-cleared": (Verdict.PASSED, None, UNSET),
-    "flash_attention-last-queries-missing": (Verdict.PASSED, None, ONE_BLOCK),
-    "flash_attention-queries-of-the-first-block": (Verdict.PASSED, None, ONE_BLOCK),
-    "flash_attention-keys-not-transposed": (Verdict.FAILED, Kind.BUILD, OTHER_TILE),
-    "tiled_gemm-b-by-rows-and-not-transposed": (Verdict.FAILED, Kind.BUILD, OTHER_TILE),
+    "epilogue_fusion-sums-not-cleared": (PASSED | FAILED, None, UNSET),
+    "flash_attention-output-not-cleared": (PASSED | FAILED, None, UNSET),
+    "flash_attention-last-queries-missing": (PASSED, None, ONE_BLOCK),
+    "flash_attention-queries-of-the-first-block": (PASSED, None, ONE_BLOCK),
+    "flash_attention-keys-not-transposed": (FAILED, Kind.BUILD, OTHER_TILE),
+    "tiled_gemm-b-by-rows-and-not-transposed": (FAILED, Kind.BUILD, OTHER_TILE),
 }
-"""By exercise and mutant: how it ends on an H200, at which kind of check, and why not as on the CPU."""
+"""By exercise and mutant: how it may end on an H200, at which kind of check, and why not as on the CPU."""
 
 
 @pytest.mark.parametrize(("slug", "mutant"), WRONG)
 def test_a_wrong_kernel_fails_here_too(slug: str, mutant: Wrong, grade: Callable[..., Result]) -> None:
     result = grade(slug, mutant.source(slug), only=_alone(slug, mutant), trace_seconds=60.0)
     failed = {check.kind for check in result.checks if check.verdict is Verdict.FAILED}
-    verdict, kind, _ = OTHERWISE.get(f"{slug}-{mutant.id}", (Verdict.FAILED, mutant.kind, ""))
+    verdicts, kind, _ = OTHERWISE.get(f"{slug}-{mutant.id}", (FAILED, mutant.kind, ""))
 
     told = [f"{check.kind.value} {check.id}: {check.verdict.value} {check.message}" for check in result.checks]
-    assert result.verdict is verdict, told
+    assert result.verdict in verdicts, told
     assert kind is None or kind in failed, told
 
 

@@ -45,7 +45,7 @@ def _works(gpu: Gpu) -> None:
 
 def test_every_kernel_but_one_compiles(compiled: Answer) -> None:
     assert compiled.code == 0, compiled.log
-    events = {message["kernel"]: message for message in compiled.messages}
+    events = {message["kernel"]: message for message in compiled.messages if message["event"] != "compiling"}
     assert set(events) == set(KERNELS)
     refused = {name: message for name, message in events.items() if message["event"] == "not compiled"}
     assert set(refused) == {"does not compile"}, refused

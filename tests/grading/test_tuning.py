@@ -18,7 +18,7 @@ from tlpuzzles.border.watching import End, Message, Report
 from tlpuzzles.course import catalog
 from tlpuzzles.course.schedules import AGAIN, WINNER
 from tlpuzzles.device.limits import H100
-from tlpuzzles.grading import caches, submission, tracing, tuning
+from tlpuzzles.grading import ahead, caches, submission, tracing, tuning
 from tlpuzzles.grading.plan import Problem as Posed
 from tlpuzzles.verdict.model import Check, Verdict
 
@@ -44,6 +44,9 @@ class Played:
     """Whether it keeps its own."""
     ahead: list[int] = field(default_factory=list)
     """How many kernels each tuning was to compile at a time, before."""
+    shares: list[tuple[list[int], int]] = field(default_factory=list)
+    """The shares that were compiled before, each with how many at a time."""
+    of_share: Report = field(default_factory=lambda: _report({"kind": "loaded"}))
     measured: list[Mapping[str, Any]] = field(default_factory=list)
 
     def run(self, role: str, job: Mapping[str, Any], limits: Limits, folder: Path, **options: Any) -> Report:
@@ -53,6 +56,9 @@ class Played:
             return _report({"kind": "measured", "milliseconds": times})
         if role == "cuda":
             return _report()
+        if role == "tune" and "share" in job:
+            self.shares.append((job["share"], job["ahead"]))
+            return self.of_share
         if role == "tune":
             time.sleep(self.takes.pop(0))
             self.ahead.append(job["ahead"])
@@ -199,6 +205,29 @@ def test_a_second_run_that_takes_as_long_as_the_first_fails(
     checks, _ = tune(played, "autotuning", solution("autotuning"), learner)
 
     assert checks[AGAIN].verdict is Verdict.FAILED
+
+
+def test_where_there_are_cores_configurations_are_compiled_in_several_processes_first(
+    warm: Warm, learner: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ahead, "at_once", lambda: 16)
+    played = Played(warm, tuned={"config": LISTED, **capsule(warm, learner, LISTED)}, takes=[0.2, 0.0])
+    checks, _ = tune(played, "autotuning", solution("autotuning"), learner)
+
+    assert checks[WINNER].verdict is Verdict.PASSED
+    assert sorted(played.shares) == [([first, 8], 2) for first in range(8)]
+
+
+def test_a_file_that_hangs_while_its_shares_are_compiled_is_not_waited_for_again(
+    warm: Warm, learner: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ahead, "at_once", lambda: 16)
+    hung = Report(End.TIMED_OUT, [], "", 0, 300)
+    played = Played(warm, of_share=hung)
+    checks, _ = tune(played, "autotuning", solution("autotuning"), learner)
+
+    assert "took longer than 300 s" in checks[WINNER].message
+    assert played.ahead == []
 
 
 def test_the_same_file_graded_again_is_tuned_from_the_cache(warm: Warm, learner: Path) -> None:

@@ -22,7 +22,7 @@ Emit = Callable[[dict[str, Any]], None]
 
 def tune(job: Mapping[str, Any], emit: Emit) -> None:
     """Job: path, text (a file), factory, sizes, ahead: how many configurations to compile at a time before the
-    autotuner begins, 0 for none.
+    autotuner begins, 0 for none; share: [i, n] to compile every n-th configuration from the i-th on, and no more.
 
     Emits "loaded", then "tuned" with the winner's configuration, its capsule and whether it was `cached`: found among
     the autotuner's earlier results. Or "error".
@@ -34,12 +34,18 @@ def tune(job: Mapping[str, Any], emit: Emit) -> None:
         factory = find(module, job["factory"])
         emit({"kind": "loaded"})
         stage = "tune"
-        emit({"kind": "tuned", **_winner(factory, job["factory"], dict(job["sizes"]), ahead=job["ahead"])})
+        sizes = dict(job["sizes"])
+        share = job.get("share")
+        _count_outputs_from_the_front(factory, sizes)
+        if job["ahead"]:
+            _compile_ahead(factory, sizes, job["ahead"], *(share or (0, 1)))
+        if share is None:
+            emit({"kind": "tuned", **_winner(factory, job["factory"], sizes)})
     except BaseException as error:  # noqa: BLE001 - a learner's file may raise anything, SystemExit included
         emit({"kind": "error", **describe(error, path, stage)})
 
 
-def _winner(factory: Any, name: str, sizes: dict[str, int], *, ahead: int) -> dict[str, Any]:
+def _winner(factory: Any, name: str, sizes: dict[str, int]) -> dict[str, Any]:
     from tilelang.autotuner.tuner import AutoTuneImpl
     from tilelang.jit import JITImpl
 
@@ -49,8 +55,6 @@ def _winner(factory: Any, name: str, sizes: dict[str, int], *, ahead: int) -> di
             "@tilelang.autotune above it."
         )
     before = _results()
-    if ahead:
-        _compile_ahead(factory, sizes, ahead)
     kernel = factory(**sizes)
     config = getattr(kernel, "config", None)
     if not isinstance(config, dict):
@@ -74,8 +78,8 @@ def _results() -> set[str]:
         return set()
 
 
-def _compile_ahead(factory: Any, sizes: dict[str, int], at_once: int) -> None:
-    """Compiles every configuration, so many at a time; the autotuner then finds them in TileLang's cache.
+def _compile_ahead(factory: Any, sizes: dict[str, int], at_once: int, first: int, step: int) -> None:
+    """Compiles a share of the configurations, so many at a time; the autotuner then finds them in TileLang's cache.
 
     The autotuner of TileLang 0.1.15 holds a lock while it compiles one: 20 of them take it 70 s on 16 cores. Whatever
     goes wrong here it will meet again, and tell.
@@ -84,14 +88,13 @@ def _compile_ahead(factory: Any, sizes: dict[str, int], at_once: int) -> None:
 
     with contextlib.suppress(Exception), _muted():
         jit = factory.jit_impl
-        configs = factory.configs(**sizes) if callable(factory.configs) else factory.configs
         funcs = []
-        for config in (config for config in configs if "pass_configs" not in config):
+        for config in _configs(factory, sizes)[first::step]:
             with contextlib.suppress(Exception):
                 funcs.append(jit.get_tir(**sizes, **config))
         tilelang.par_compile(
             funcs,
-            out_idx=_from_the_front(jit.out_idx, len(funcs[0].params)),
+            out_idx=jit.out_idx,
             execution_backend=jit.execution_backend,
             target=jit.target,
             target_host=jit.target_host,
@@ -103,17 +106,24 @@ def _compile_ahead(factory: Any, sizes: dict[str, int], at_once: int) -> None:
         )
 
 
-def _from_the_front(out_idx: Any, count: int) -> Any:
-    """Positions of outputs without negative ones, as TileLang's cache has them.
+def _count_outputs_from_the_front(factory: Any, sizes: dict[str, int]) -> None:
+    """Makes the positions of outputs those that TileLang would make of them on the way.
 
-    TileLang writes them so into the list that it is given when it compiles the first kernel. Those after it are looked
-    for under another key than the first; and a result of the autotuner under the list's value when it begins, so that
-    the factory's own list must stay as it is.
+    When TileLang 0.1.15 takes a kernel from its cache, it writes into the factory's list what -1 stands for, and looks
+    for the next one under another key than before: all but one would be lowered again.
     """
-    if out_idx is None:
-        return None
-    positions = [out_idx] if isinstance(out_idx, int) else out_idx
-    return [position + count if position < 0 else position for position in positions]
+    with contextlib.suppress(Exception), _muted():
+        jit = factory.jit_impl
+        count = len(jit.get_tir(**sizes, **_configs(factory, sizes)[0]).params)
+        if jit.out_idx is not None:
+            positions = [jit.out_idx] if isinstance(jit.out_idx, int) else jit.out_idx
+            jit.out_idx = [position + count if position < 0 else position for position in positions]
+
+
+def _configs(factory: Any, sizes: dict[str, int]) -> list[dict[str, Any]]:
+    """Those that are kernels of the factory's own settings."""
+    listed = factory.configs(**sizes) if callable(factory.configs) else factory.configs
+    return [config for config in listed if "pass_configs" not in config]
 
 
 @contextlib.contextmanager

@@ -23,7 +23,7 @@ from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.device.cuda.side_by_side import at_once
 from tlpuzzles.device.limits import Architecture
 from tlpuzzles.grading import building, caches, calling, checks, measuring, tracing, untrusted
-from tlpuzzles.grading.ahead import compile_ahead
+from tlpuzzles.grading.ahead import compile_ahead, tune_ahead
 from tlpuzzles.grading.learners_errors import death, explained, output
 from tlpuzzles.grading.measuring import Times
 from tlpuzzles.grading.plan import Plan
@@ -209,7 +209,11 @@ class Tuning:
             "ahead": at_once() if ahead else 0,
         }
         begin = time.monotonic()
-        report = self.warm.run("tune", job, BUDGET, folder, sees_gpu=True, cache=kept.folder)
+        shares = tune_ahead(self.warm, job, BUDGET, self.scratch, kept.folder) if ahead else []
+        # A file that hangs would hang again, for as long.
+        report = next((share for share in shares if share.end is End.TIMED_OUT), None) or self.warm.run(
+            "tune", job, BUDGET, folder, sees_gpu=True, cache=kept.folder
+        )
         took = time.monotonic() - begin
         self._output += _without_progress(output(report))
         for message in report.of("error"):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tlpuzzles.device.cuda.racing import BLOCKS, REST, WARM_LEAST, WARM_MOST, Raced, race
+from tlpuzzles.device.cuda.racing import BLOCKS, REST, REST_MOST, WARM_LEAST, WARM_MOST, Raced, race
 from tlpuzzles.verdict.measured import AGAIN, BASELINE, KERNEL, Stopped
 from tlpuzzles.verdict.timing import Edges, Rule, ratio
 
@@ -130,6 +130,39 @@ def test_the_gpu_rests_before_it_is_warmed_up() -> None:
     run(bench)
 
     assert REST <= bench.rounds[0].begins[0] < REST + 0.01
+
+
+def test_a_power_limit_that_two_kernels_meet_unlike_does_not_move_the_ratio() -> None:
+    """Work heats an account that rest cools. Where it is full the clock falls, and the kernel suffers from that more
+    than the baseline does."""
+    account, last = 0.0, 0.0
+
+    def slowness(arm: str, now: float) -> float:
+        nonlocal account, last
+        worked = min(now - last, 4 * MILLISECONDS[arm] / 1e3 + FLUSH)
+        account = max(0.0, account + worked - (now - last - worked))
+        last = now
+        return 4.0 if account < 0.05 else 5.2 if arm == KERNEL else 4.8
+
+    raced = run(Played(slowness))
+
+    assert ratio(raced.blocks, BASELINE, KERNEL).value == pytest.approx(RATIO, rel=1e-6)
+
+
+@pytest.mark.parametrize(("milliseconds", "most"), [(0.1, REST), (1.0, REST), (1000.0, max(REST, REST_MOST))])
+def test_the_rest_after_a_block_has_an_end(milliseconds: float, most: float) -> None:
+    """There is none after short blocks, but for the one before all of them."""
+    slept: list[float] = []
+    bench = Played(lambda arm, now: milliseconds / MILLISECONDS[arm])
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        bench.now += seconds
+
+    race(bench, NO_MARKS, Rule(), bench.clock, sleep)
+
+    assert max(slept) == most
+    assert (len(slept) == 1) is (milliseconds < 0.5)
 
 
 def test_blocks_begin_when_the_clock_has_risen() -> None:

@@ -19,7 +19,7 @@ from tlpuzzles.verdict.measured import BASELINE, Stopped
 from tlpuzzles.verdict.timing import Block, Edges, Rule, steady, stop
 
 BLOCKS, SLOW = 5, 0.5
-"""Blocks of a round; one, where a block takes so many seconds."""
+"""Blocks of a round; one, where a block and the rest after it take so many seconds."""
 WARM_LEAST, WARM_MOST = 0.3, 3.0
 """Seconds of alternating work before the first block: at least as long as clocks take to rise (25 ms leave a kernel
 30 % slow, triton#2306), at most until a GPU with a low power limit has come down to what it can keep up."""
@@ -27,6 +27,12 @@ WARM_WINDOW = 0.1
 REST = 0.2
 """Seconds of rest before the warm-up: what ran before has left the clock higher or lower, and a kernel that takes more
 power than its baseline suffers more from a lower one."""
+UNRESTED, REST_AFTER, REST_MOST = 0.005, 2.0, 0.1
+"""After a block that takes more than UNRESTED seconds the GPU rests: REST_AFTER times as long as what is beyond, and
+for REST_MOST seconds at most. Large products, one after the other, take an H200 to its limit of 700 W: it then lowers
+its clock by up to a quarter, at other moments in every measurement, and the ratio of two kernels moves by 1 % with
+that. At rest for half of the time, it keeps its clock. Blocks of short calls leave the GPU to wait for the CPU anyway,
+and a CPU that has slept queues its first calls too late for them."""
 
 
 class Round(Protocol):
@@ -88,13 +94,22 @@ def race(
         return Raced((), Stopped.CAPPED, wrong)
     if rests:
         sleep(REST)
-    is_slow = _warm_up(current, bench.arms, clock) > SLOW
+
+    def block(number: int, first: int) -> Block:
+        begin = clock()
+        measured = _block(current, bench.arms, number, first=first)
+        over = clock() - begin - UNRESTED
+        if over > 0:
+            sleep(min(REST_AFTER * over, REST_MOST))
+        return measured
+
+    is_slow = _warm_up(lambda: block(0, 0), clock) > SLOW
     begin = clock()
     blocks: list[Block] = []
     number = 0
     while True:
         for _ in range(1 if is_slow else BLOCKS):
-            blocks.append(_block(current, bench.arms, number, first=len(blocks)))
+            blocks.append(block(number, len(blocks)))
         bench.between_rounds()
         wrong = current.wrong()
         if wrong is not None:
@@ -109,11 +124,11 @@ def race(
             return Raced(tuple(blocks), Stopped.CAPPED, wrong)
         if not is_slow:
             # What was drawn and compared has left the clock and the power where a block should not find them.
-            _block(current, bench.arms, number)
+            block(number, 0)
 
 
-def _warm_up(current: Round, arms: Sequence[str], clock: Callable[[], float]) -> float:
-    """Alternates arms until the baseline's time has settled. Returns the seconds that a block takes."""
+def _warm_up(make_block: Callable[[], Block], clock: Callable[[], float]) -> float:
+    """Makes blocks until the baseline's time has settled. Returns the seconds that one takes."""
     begin = clock()
     windows: list[float] = []
     blocks = 0
@@ -121,8 +136,7 @@ def _warm_up(current: Round, arms: Sequence[str], clock: Callable[[], float]) ->
         window = clock()
         times: list[float] = []
         while not times or clock() - window < WARM_WINDOW:
-            block = _block(current, arms, 0)
-            times.append(sum(block.times[BASELINE]) / 2)
+            times.append(sum(make_block().times[BASELINE]) / 2)
             blocks += 1
         windows.append(sorted(times)[len(times) // 2])
         spent = clock() - begin
@@ -130,7 +144,7 @@ def _warm_up(current: Round, arms: Sequence[str], clock: Callable[[], float]) ->
             return spent / blocks
 
 
-def _block(current: Round, arms: Sequence[str], number: int, *, first: int = 0) -> Block:
+def _block(current: Round, arms: Sequence[str], number: int, *, first: int) -> Block:
     """`first`: which arm begins, counted round and round."""
     begin = first % len(arms)
     order = (*arms[begin:], *arms[:begin])
