@@ -12,7 +12,7 @@ import pytest
 from tlpuzzles.border.children import Warm
 from tlpuzzles.border.watching import End, Message, Report
 from tlpuzzles.course import catalog
-from tlpuzzles.grading import measuring, profiling, submission
+from tlpuzzles.grading import caches, measuring, profiling, submission
 from tlpuzzles.grading.stages import Built
 from tlpuzzles.verdict.model import Verdict
 
@@ -26,10 +26,13 @@ class Played:
     warm: Warm | None
     answer: Callable[[str, dict[str, Any]], Report]
     jobs: list[dict[str, Any]] = field(default_factory=list)
+    caches: dict[str, Path | None] = field(default_factory=dict)
+    """Where each role finds what was compiled."""
 
     def run(self, role: str, job: dict[str, Any], *rest: Any, **options: Any) -> Report:
         if role in ("measure", "call"):
             self.jobs.append(job)
+            self.caches[role] = options.get("cache")
             return self.answer(role, job)
         assert self.warm is not None
         return self.warm.run(role, job, *rest, **options)
@@ -92,6 +95,7 @@ def test_profile_is_held_against_the_graders_measurement(
         replace(asked, sizes={"N": 1 << 10}),
         submission.read(file),
         "sm_90a",
+        "a GPU",
         7,
         learner,
     )
@@ -100,3 +104,7 @@ def test_profile_is_held_against_the_graders_measurement(
     assert says in check.message
     # It is no kernel of the exercise's: there is nothing to compare it with.
     assert played.jobs[-1].get("exercise") is None
+    # The same file profiles from what it compiled before; what is trusted is not read from there.
+    assert played.caches["call"] == caches.profiled(file.read_text(), "a GPU", learner)
+    assert played.caches["call"] != caches.profiled("another file", "a GPU", learner)
+    assert played.caches["measure"] == caches.kernels()

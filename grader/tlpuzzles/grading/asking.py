@@ -117,7 +117,14 @@ class Asking:
         self.progress(Step.TUNING, asked.title)
         with self.device.alone(lambda text: self.progress(Step.TUNING, text)):
             check, output = profiling.check(
-                self.warm, self.exercise, asked, self.submission, self.device.arch, self.options.seed, self.scratch
+                self.warm,
+                self.exercise,
+                asked,
+                self.submission,
+                self.device.arch,
+                self.device.shown.name,
+                self.options.seed,
+                self.scratch,
             )
         self.checks.append(check)
         self.output += output

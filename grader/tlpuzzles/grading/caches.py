@@ -114,10 +114,19 @@ class Tuned:
 def tuned(text: str, sizes: Mapping[str, int], gpu: str, scratch: Path) -> Tuned:
     """Where the tuning of a file with this text for these sizes, on this GPU, keeps its results; in `scratch` if there
     is no cache."""
-    place = _versions_folder() / "tuned" / _digest({"text": text, "sizes": dict(sizes), "gpu": gpu})
-    if _made(place) is None:
-        place = Path(tempfile.mkdtemp(dir=scratch))
+    place = _of_text({"text": text, "sizes": dict(sizes), "gpu": gpu}, scratch)
     return Tuned(place / "tilelang", place / "seconds.json")
+
+
+def profiled(text: str, gpu: str, scratch: Path) -> Path:
+    """TileLang's cache for the process in which a file with this text profiles a kernel of ours on this GPU."""
+    return _of_text({"text": text, "profiled on": gpu}, scratch) / "tilelang"
+
+
+def _of_text(question: Mapping[str, object], scratch: Path) -> Path:
+    """A folder for processes that run one learner's text and no other."""
+    place = _versions_folder() / "tuned" / _digest(question)
+    return Path(tempfile.mkdtemp(dir=scratch)) if _made(place) is None else place
 
 
 def prune(limit: int = LIMIT) -> None:

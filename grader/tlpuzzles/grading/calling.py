@@ -43,11 +43,12 @@ def call(
     folder: Path,
     *,
     real: bool = False,
+    cache: Path | None = None,
 ) -> Called:
     """Makes the calls in one child, and in another one what is left when a call ends it.
 
     New folders in `folder` are what the children can write to. `real`: with the GPU at hand instead of stand-ins for
-    it.
+    it. `cache`: where TileLang keeps what the children compile.
     """
     deadline = time.monotonic() + CHILDREN * limits.seconds
     waiting = {name: one.to_json() if isinstance(one, Call) else dict(one) for name, one in calls.items()}
@@ -59,7 +60,7 @@ def call(
             late = Problem("Calling the functions of your file took too long altogether.")
             problems.update(dict.fromkeys(waiting, late))
             break
-        report = _run(warm, submission, arch, waiting, limits, Path(tempfile.mkdtemp(dir=folder)), real)
+        report = _run(warm, submission, arch, waiting, limits, Path(tempfile.mkdtemp(dir=folder)), real, cache)
         printed += output(report)
         found, failed, whole = _read(report, waiting)
         if whole is not None:
@@ -84,6 +85,7 @@ def _run(
     limits: Limits,
     folder: Path,
     real: bool,
+    cache: Path | None,
 ) -> Report:
     text = folder / "submission.py"
     text.write_text(submission.text, encoding="utf-8")
@@ -97,7 +99,7 @@ def _run(
     }
     # Recorded sources can be long, and a job has to fit into one message.
     listed.write_text(json.dumps(job), encoding="utf-8")
-    return warm.run("call", {"job": str(listed)}, limits, folder, sees_gpu=real)
+    return warm.run("call", {"job": str(listed)}, limits, folder, sees_gpu=real, cache=cache)
 
 
 def _read(

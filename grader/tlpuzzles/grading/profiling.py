@@ -9,7 +9,7 @@ from tlpuzzles.border.children import Warm
 from tlpuzzles.border.limits import Limits
 from tlpuzzles.course.functions import Call, Fault
 from tlpuzzles.course.vocabulary import Exercise, Profiling
-from tlpuzzles.grading import building, calling, checks, measuring, tracing
+from tlpuzzles.grading import building, caches, calling, checks, measuring, tracing
 from tlpuzzles.grading.plan import Plan
 from tlpuzzles.grading.plan import Problem as Posed
 from tlpuzzles.grading.submission import Problem, Submission
@@ -19,9 +19,16 @@ LIMITS = Limits(seconds=120, memory=None)
 
 
 def check(
-    warm: Warm, exercise: Exercise, profiling: Profiling, submission: Submission, arch: str, seed: int, scratch: Path
+    warm: Warm,
+    exercise: Exercise,
+    profiling: Profiling,
+    submission: Submission,
+    arch: str,
+    gpu: str,
+    seed: int,
+    scratch: Path,
 ) -> tuple[Check, str]:
-    """The check, and what the file printed."""
+    """The check, and what the file printed. `gpu`: its name."""
     # Sources are read from this path: it is nobody's file.
     ours = Submission(Path("/tlpuzzles/profiled.py"), "profiled.py", profiling.source(), None)
     call = Call(profiling.function).to_json()
@@ -40,6 +47,7 @@ def check(
         LIMITS,
         scratch,
         real=True,
+        cache=caches.profiled(submission.text, gpu, scratch),
     )
     failed = called.whole or called.problems.get("profile")
     if failed is not None:

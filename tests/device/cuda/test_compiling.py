@@ -56,6 +56,11 @@ def test_kernels_compile_side_by_side_and_one_that_does_not_is_explained(
     assert capfd.readouterr() == ("", "")
 
 
+def test_what_is_compiled_for_other_processes_is_in_the_cache_with_its_host_part(cache: Path) -> None:
+    compile_kernels({"gemm": Source(document(GEMM, bm=64, bn=64), {})}, "sm_80", lambda _: None, called=False)
+    assert any(cache.rglob("executable.so"))
+
+
 def test_nvcc_has_the_last_word(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(footprint, "MAX_STATIC_SHARED", 1 << 30)
     kernel = document(

@@ -42,8 +42,11 @@ class Compiled:
     seconds: float
 
 
-def compile_kernels(sources: Mapping[str, Source], arch: str, emit: Emit) -> dict[str, Compiled | Explanation]:
-    """Compiles every kernel for `arch`; an Explanation stands for one that does not compile.
+def compile_kernels(
+    sources: Mapping[str, Source], arch: str, emit: Emit, *, called: bool = True
+) -> dict[str, Compiled | Explanation]:
+    """Compiles every kernel for `arch`; an Explanation stands for one that does not compile. `called`: whether any will
+    be, and not only found in the cache by another process.
 
     Emits {"event": "compiled", "kernel": key, "seconds": s} or {"event": "not compiled", "kernel": key, "explanation":
     ...} for each, and {"event": "compiling"} while none is done. TileLang keeps what it compiled in TILELANG_CACHE_DIR,
@@ -51,7 +54,7 @@ def compile_kernels(sources: Mapping[str, Source], arch: str, emit: Emit) -> dic
     """
     results: dict[str, Compiled | Explanation] = {}
     with captured(), ThreadPoolExecutor(at_once()) as pool:
-        futures = {pool.submit(_compile, source, arch): key for key, source in sources.items()}
+        futures = {pool.submit(_compile, source, arch, called): key for key, source in sources.items()}
         waiting = set(futures)
         while waiting:
             done, waiting = wait(waiting, BEAT, FIRST_COMPLETED)
@@ -67,7 +70,7 @@ def compile_kernels(sources: Mapping[str, Source], arch: str, emit: Emit) -> dic
     return results
 
 
-def _compile(source: Source, arch: str) -> Compiled | Explanation:
+def _compile(source: Source, arch: str, called: bool) -> Compiled | Explanation:
     start = time.monotonic()
     try:
         kernel = tilelang.compile(
@@ -78,8 +81,9 @@ def _compile(source: Source, arch: str) -> Compiled | Explanation:
             pass_configs=dict(source.pass_configs),
             verbose=False,
         )
-        # The part that runs on the host is compiled by g++ when it is first asked for: now, with the others.
-        executable = kernel.adapter.get_exportable_executable()
+        # The part that runs on the host is compiled by g++ when it is first asked for: now, with the others. For the
+        # cache it has been compiled already.
+        executable: Any = kernel.adapter.get_exportable_executable() if called else None
         if hasattr(executable, "jit"):
             executable.jit()
     except LoadError as error:

@@ -26,7 +26,7 @@ def run(sources: Mapping[str, Source], cases: Sequence[LaunchCase], arch: str, e
     Emits what `compile_kernels` does, then {"event": "started", "case": id} before a case and {"event": "ran",
     **Ran.to_json()} after it. Raises OSError where a file cannot be read or written.
     """
-    kernels = compile_kernels(sources, arch, emit)
+    kernels = compile_kernels(sources, arch, emit, called=bool(cases))
     for position, case in enumerate(cases):
         emit({"event": "started", "case": case.id})
         kernel = kernels[case.kernel]
