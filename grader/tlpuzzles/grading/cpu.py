@@ -11,7 +11,7 @@ from pathlib import Path
 from tlpuzzles.border.children import Warm
 from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.device.cpu import build
-from tlpuzzles.device.cpu.run import Argument, CpuRun, Job, Outcome, Tensor, run
+from tlpuzzles.device.cpu.run import Argument, CpuRun, Job, Outcome, Tensor, run_all
 from tlpuzzles.grading.devices import CPU_ARCH, Tell
 from tlpuzzles.grading.stages import Built, Launch, Ran
 from tlpuzzles.grading.submission import Problem
@@ -68,7 +68,7 @@ class Cpu:
         *,
         timed: Sequence[Built] = (),
     ) -> dict[str, Ran]:
-        """Compiles all kernels as one translation unit, then runs each case twice in processes of its own."""
+        """Compiles all kernels into one library, then runs each case twice in processes of its own."""
         tell("compiling")
         sources = {launch.kernel.symbol: launch.kernel.source for launch in launches}
         try:
@@ -78,26 +78,29 @@ class Cpu:
         except build.CompilerError as error:
             failed = Ran(problem=_compiler_failed(error))
             return {launch.case.id: failed for launch in launches}
-        answers: dict[str, Ran] = {}
-        for launch in launches:
-            tell(launch.case.title)
-            answers[launch.case.id] = self._run(exercise, launch, library, folder)
-        return answers
+        outputs = {
+            launch.case.id: [folder / f"{launch.case.id}.{way}.bin" for way in ("forwards", "backwards")]
+            for launch in launches
+        }
+        jobs = [
+            Job(library, launch.kernel.symbol, _arguments(exercise, launch, output), number == 1, SECONDS)
+            for launch in launches
+            for number, output in enumerate(outputs[launch.case.id])
+        ]
+        runs = run_all(jobs, lambda number: tell(launches[number // 2].case.title))
+        return {
+            launch.case.id: _ran(outputs[launch.case.id], *runs[2 * number : 2 * number + 2])
+            for number, launch in enumerate(launches)
+        }
 
-    def _run(self, exercise: Exercise, launch: Launch, library: Path, folder: Path) -> Ran:
-        outputs: list[Path] = []
-        printed = ""
-        for backwards in (False, True):
-            output = folder / f"{launch.case.id}.{'backwards' if backwards else 'forwards'}.bin"
-            outputs.append(output)
-            arguments = _arguments(exercise, launch, output)
-            ran = run(Job(library, launch.kernel.symbol, arguments, backwards, SECONDS))
-            if not backwards:
-                printed = ran.output
-            problem = _problem(ran)
-            if problem is not None:
-                return Ran(problem=problem, printed=printed if ran.outcome is not Outcome.CRASHED else "")
-        return Ran(tuple(outputs), printed=printed)
+
+def _ran(outputs: Sequence[Path], forwards: CpuRun, backwards: CpuRun) -> Ran:
+    """What a run and one backwards make of a case. A kernel prints what it does forwards."""
+    for run in (forwards, backwards):
+        problem = _problem(run)
+        if problem is not None:
+            return Ran(problem=problem, printed=forwards.output if run.outcome is not Outcome.CRASHED else "")
+    return Ran(tuple(outputs), printed=forwards.output)
 
 
 def _arguments(exercise: Exercise, launch: Launch, output: Path) -> list[Argument]:

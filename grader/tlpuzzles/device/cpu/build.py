@@ -9,11 +9,13 @@ import platform
 import shutil
 import tempfile
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import IO
 
-from tlpuzzles.device.cpu.processes import run_to_end
+from tlpuzzles.device.cpu.processes import Command, cores, run_each
 
 INCLUDE = Path(__file__).parent / "include"
 HEADER = "tile.hpp"
@@ -88,21 +90,37 @@ def _compiler() -> Compiler:
     return _inspect(path)
 
 
-def _output(command: Sequence[str | Path]) -> str:
+def _output(words: Sequence[str | Path]) -> str:
     """Standard output of the compiler. Raises CompilerError with its messages if it fails."""
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as messages:
+    return _outputs([words])[0]
+
+
+def _outputs(commands: Sequence[Sequence[str | Path]]) -> list[str]:
+    """The same of several, run side by side. Raises CompilerError for the first that fails."""
+    with ExitStack() as stack:
+        files = [[stack.enter_context(tempfile.TemporaryFile()) for _ in range(2)] for _ in commands]
+        environment = {**os.environ, "LC_ALL": "C"}
         try:
-            ended = run_to_end(command, SECONDS, out, messages, {**os.environ, "LC_ALL": "C"})
+            every = run_each(
+                [
+                    Command(words, SECONDS, out, messages, environment)
+                    for words, (out, messages) in zip(commands, files, strict=True)
+                ],
+                cores(),
+            )
         except OSError as error:
-            raise CompilerError(f"{command[0]} could not be started: {error.strerror}") from None
-        if ended.timed_out:
-            raise CompilerError(f"{command[0]} took longer than {SECONDS:.0f} s")
-        if ended.returncode != 0:
-            messages.seek(0)
-            text = messages.read(20_000).decode(errors="replace").strip()
-            raise CompilerError(f"{command[0]} failed (status {ended.returncode}):\n{text}")
-        out.seek(0)
-        return out.read(20_000).decode(errors="replace")
+            raise CompilerError(f"{commands[0][0]} could not be started: {error.strerror}") from None
+        for words, ended, (_, messages) in zip(commands, every, files, strict=True):
+            if ended.timed_out:
+                raise CompilerError(f"{words[0]} took longer than {SECONDS:.0f} s")
+            if ended.returncode != 0:
+                raise CompilerError(f"{words[0]} failed (status {ended.returncode}):\n{_said(messages)}")
+        return [_said(out) for out, _ in files]
+
+
+def _said(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read(20_000).decode(errors="replace").strip()
 
 
 def precompile_header(cache: Path | None) -> Path | None:
@@ -155,19 +173,40 @@ def _processor() -> str:
 
 
 def compile(sources: Sequence[str], folder: Path, cache: Path | None) -> Path:
-    """Compiles the sources that `emit` gave, together, into one shared library in `folder`, and returns its path.
+    """Compiles the sources that `emit` gave into one shared library in `folder`, and returns its path.
 
-    `cache` is where `precompile_header` put its result; None or an unusable one costs time only. Raises CompilerError
-    with the compiler's messages, and OSError if `folder` cannot be written.
+    As many are compiled side by side as there are cores. `cache` is where `precompile_header` put its result; None or
+    an unusable one costs time only. Raises CompilerError with the compiler's messages, and OSError if `folder` cannot
+    be written.
     """
     compiler = _compiler()
-    source, library = folder / "kernels.cpp", folder / "kernels.so"
-    source.write_text(f'#include "{HEADER}"\n' + "\n".join(sources))
-    command: list[str | Path] = [compiler.path, *compiler.flags, "-shared", source, "-o", library]
+    library = folder / "kernels.so"
     if cache is not None:
         with contextlib.suppress(CompilerError, OSError):
             header = _precompiled(compiler, cache)
-            _output([*command, *compiler.including(header), "-I", header])
+            _compile(compiler, sources, library, [*compiler.including(header), "-I", header])
             return library
-    _output([*command, "-I", INCLUDE])
+    _compile(compiler, sources, library, ["-I", INCLUDE])
     return library
+
+
+def _compile(compiler: Compiler, sources: Sequence[str], library: Path, flags: Sequence[str | Path]) -> None:
+    units = []
+    for number, together in enumerate(_shares(sources, cores())):
+        unit = library.with_name(f"kernels-{number}.cpp")
+        unit.write_text(f'#include "{HEADER}"\n' + "\n".join(together))
+        units.append(unit)
+    command: list[str | Path] = [compiler.path, *compiler.flags]
+    if len(units) == 1:
+        _output([*command, "-shared", units[0], "-o", library, *flags])
+        return
+    _outputs([[*command, "-c", unit, "-o", unit.with_suffix(".o"), *flags] for unit in units])
+    _output([*command, "-shared", *(unit.with_suffix(".o") for unit in units), "-o", library])
+
+
+def _shares(sources: Sequence[str], count: int) -> list[list[str]]:
+    """The sources in at most `count` groups that are about as long as each other."""
+    shares: list[list[str]] = [[] for _ in range(max(1, min(count, len(sources))))]
+    for source in sorted(sources, key=len, reverse=True):
+        min(shares, key=lambda share: sum(map(len, share))).append(source)
+    return shares

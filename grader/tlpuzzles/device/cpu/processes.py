@@ -1,4 +1,4 @@
-"""Child processes that end with us: in a group of their own, killed whole on a time limit or an interrupt."""
+"""Child processes that end with us: in groups of their own, killed whole on a time limit or an interrupt."""
 
 from __future__ import annotations
 
@@ -6,10 +6,26 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+
+PAUSE = 0.002
+"""Seconds between two looks at processes that run side by side."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """A process to be run."""
+
+    words: Sequence[str | Path]
+    seconds: float
+    """Time limit."""
+    stdout: IO[bytes] | int = subprocess.DEVNULL
+    stderr: IO[bytes] | int = subprocess.DEVNULL
+    environment: dict[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -18,34 +34,85 @@ class Ended:
 
     returncode: int
     """Negative: the number of the signal that ended it."""
+    seconds: float
     timed_out: bool
 
 
-def run_to_end(
-    command: Sequence[str | Path],
-    seconds: float,
-    stdout: IO[bytes] | int = subprocess.DEVNULL,
-    stderr: IO[bytes] | int = subprocess.DEVNULL,
-    environment: dict[str, str] | None = None,
-) -> Ended:
-    """Runs `command` for at most `seconds`. Raises OSError if it cannot be started."""
-    with subprocess.Popen(
-        [os.fspath(part) for part in command],
+@dataclass
+class _Running:
+    number: int
+    child: subprocess.Popen[bytes]
+    begin: float
+    seconds: float
+
+
+def cores() -> int:
+    """How many processes that compute are worth running side by side."""
+    return len(os.sched_getaffinity(0))
+
+
+def run_to_end(command: Command) -> Ended:
+    """Runs one command. Raises OSError if it cannot be started."""
+    return run_each([command], 1)[0]
+
+
+def run_each(
+    commands: Sequence[Command], at_once: int, on_end: Callable[[int], None] = lambda number: None
+) -> list[Ended]:
+    """Runs commands in their order, `at_once` at a time, and calls `on_end` with the number of each that has ended.
+
+    All have ended when this returns or raises, KeyboardInterrupt included. Raises OSError if one cannot be started.
+    """
+    ended: dict[int, Ended] = {}
+    waiting = list(enumerate(commands))
+    running: list[_Running] = []
+    try:
+        while waiting or running:
+            while waiting and len(running) < at_once:
+                number, command = waiting.pop(0)
+                running.append(_Running(number, _start(command), time.monotonic(), command.seconds))
+            for one in list(running):
+                result = _look(one, alone=len(running) == 1)
+                if result is not None:
+                    running.remove(one)
+                    ended[one.number] = result
+                    on_end(one.number)
+            if len(running) > 1:
+                time.sleep(PAUSE)
+    finally:
+        for one in running:
+            _kill(one.child)
+    return [ended[number] for number in range(len(commands))]
+
+
+def _start(command: Command) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [os.fspath(part) for part in command.words],
         stdin=subprocess.DEVNULL,
-        stdout=stdout,
-        stderr=stderr,
-        env=environment,
+        stdout=command.stdout,
+        stderr=command.stderr,
+        env=command.environment,
         start_new_session=True,
-    ) as child:
-        timed_out = False
-        try:
-            child.wait(seconds)
-        except subprocess.TimeoutExpired:
-            timed_out = True
-        finally:
-            # Also what the child started, and also on KeyboardInterrupt: a terminal's Ctrl-C does not reach its group.
-            if child.returncode is None or timed_out:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(child.pid, signal.SIGKILL)
-                child.wait()
-    return Ended(child.returncode, timed_out)
+    )
+
+
+def _look(one: _Running, *, alone: bool) -> Ended | None:
+    """How a process ended, None if it has not. Waits for one that is alone."""
+    left = one.begin + one.seconds - time.monotonic()
+    if alone and left > 0:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            one.child.wait(left)
+    timed_out = one.child.poll() is None
+    if timed_out and time.monotonic() < one.begin + one.seconds:
+        return None
+    if timed_out:
+        _kill(one.child)
+    return Ended(one.child.returncode, time.monotonic() - one.begin, timed_out)
+
+
+def _kill(child: subprocess.Popen[bytes]) -> None:
+    """Also what the child started, and also on KeyboardInterrupt: a terminal's Ctrl-C does not reach its group."""
+    if child.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+        child.wait()

@@ -7,14 +7,14 @@ import os
 import signal as signals
 import sys
 import tempfile
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import TypeAlias
+from typing import IO, TypeAlias
 
-from tlpuzzles.device.cpu.processes import run_to_end
+from tlpuzzles.device.cpu.processes import Command, Ended, cores, run_each
 
 RUNNER = Path(__file__).parent / "runner.py"
 MAX_OUTPUT = 64 * 1024
@@ -110,24 +110,35 @@ def run(job: Job) -> CpuRun:
     Raises OSError if files cannot be written or no process be started, ValueError if a tensor does not have the shape
     that the kernel was traced for.
     """
-    with tempfile.TemporaryDirectory(prefix="tlpuzzles-run-") as work:
-        report = Path(work, "report.json")
-        order = Path(work, "job.json")
-        order.write_text(json.dumps(job_document(job, report)))
-        started = time.monotonic()
-        with tempfile.TemporaryFile() as output:
-            ended = run_to_end(
-                [sys.executable, "-I", "-S", RUNNER, order], job.seconds, output, output, {"PATH": os.defpath}
-            )
-            seconds = time.monotonic() - started
-            output.seek(0)
-            printed = output.read(MAX_OUTPUT).decode(errors="replace")
-        if ended.timed_out or ended.returncode == -signals.SIGXCPU:
-            return CpuRun(Outcome.TIMED_OUT, seconds, printed)
-        if ended.returncode != 0 or not report.is_file():
-            signal = -ended.returncode if ended.returncode < 0 else None
-            return CpuRun(Outcome.CRASHED, seconds, printed, signal=signal)
-        return _read(json.loads(report.read_text()), seconds, printed)
+    return run_all([job])[0]
+
+
+def run_all(jobs: Sequence[Job], on_end: Callable[[int], None] = lambda number: None) -> list[CpuRun]:
+    """As `run`, for several: as many side by side as there are cores. `on_end`: called with the number of each that has
+    ended."""
+    with ExitStack() as stack:
+        commands, files = [], []
+        for job in jobs:
+            work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tlpuzzles-run-")))
+            order, report = work / "job.json", work / "report.json"
+            order.write_text(json.dumps(job_document(job, report)))
+            output = stack.enter_context(tempfile.TemporaryFile())
+            words: list[str | Path] = [sys.executable, "-I", "-S", RUNNER, order]
+            commands.append(Command(words, job.seconds, output, output, {"PATH": os.defpath}))
+            files.append((report, output))
+        every = run_each(commands, cores(), on_end)
+        return [_became(ended, report, output) for ended, (report, output) in zip(every, files, strict=True)]
+
+
+def _became(ended: Ended, report: Path, output: IO[bytes]) -> CpuRun:
+    output.seek(0)
+    printed = output.read(MAX_OUTPUT).decode(errors="replace")
+    if ended.timed_out or ended.returncode == -signals.SIGXCPU:
+        return CpuRun(Outcome.TIMED_OUT, ended.seconds, printed)
+    if ended.returncode != 0 or not report.is_file():
+        signal = -ended.returncode if ended.returncode < 0 else None
+        return CpuRun(Outcome.CRASHED, ended.seconds, printed, signal=signal)
+    return _read(json.loads(report.read_text()), ended.seconds, printed)
 
 
 def job_document(job: Job, report: Path) -> dict[str, object]:
