@@ -45,6 +45,7 @@ COMMANDS = (
     Command("glossary", "tlpuzzles.commands.glossary:glossary", "Look up a word: tile, fragment, occupancy, ..."),
     Command("cheatsheet", "tlpuzzles.commands.cheatsheet:cheatsheet", "See the TileLang language on one screen."),
     Command("grade", "tlpuzzles.commands.grade:grade", "Check a kernel: what is right, what is wrong, and why."),
+    Command("watch", "tlpuzzles.commands.watch:watch", "Check a kernel each time you save it."),
     Command(
         "calibrate", "tlpuzzles.commands.calibrate:calibrate", "For teachers: measure marks for the speed on your GPU."
     ),

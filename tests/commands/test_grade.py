@@ -15,7 +15,7 @@ import pytest
 
 from tests.commands.running import heed_interrupts
 from tests.grading.test_bad_input import GOOD
-from tlpuzzles.commands.grade import _thresholds
+from tlpuzzles.commands.of_workspace import marks
 from tlpuzzles.verdict.thresholds import Thresholds, dump, shipped
 
 TLPUZZLES = [sys.executable, "-m", "tlpuzzles"]
@@ -172,8 +172,8 @@ def test_marks_of_a_teacher_come_before_those_beside_the_graded_file(
     monkeypatch.chdir(teachers)
     key = (own.exercise, own.case, own.against)
     for pass_at in (0.5, shipped().entries[0].pass_at):
-        marks = _thresholds(workspace / "01_vector_add" / "vector_add.py")
-        found = marks.find(*key, arch="sm_90a", gpu_name="NVIDIA H200")
+        found_marks = marks(workspace / "01_vector_add" / "vector_add.py")
+        found = found_marks.find(*key, arch="sm_90a", gpu_name="NVIDIA H200")
         assert found is not None
         assert found.pass_at == pass_at
         (teachers / "thresholds.toml").unlink(missing_ok=True)  # then those of the course count, and not the learner's
@@ -190,7 +190,7 @@ def test_marks_of_the_workspace_come_before_those_of_the_course(
         (workspace / "01_vector_add" / "vector_add.py", 0.123),
         (tmp_path / "elsewhere.py", shipped().entries[0].pass_at),
     ):
-        found = _thresholds(file).find(*key, arch="sm_90a", gpu_name="NVIDIA H200")
+        found = marks(file).find(*key, arch="sm_90a", gpu_name="NVIDIA H200")
         assert found is not None
         assert found.pass_at == pass_at
 

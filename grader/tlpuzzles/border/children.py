@@ -41,6 +41,7 @@ class Warm:
     def _start(self) -> None:
         self._had_children = False
         self._dead = False
+        self._watches: set[Watch] = set()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control = ours
         self._control.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
@@ -117,12 +118,21 @@ class Warm:
             for pipe in (messages, output, status):
                 pipe.close_write()
             watch = Watch(messages.read, output.read, status.read, limits, on_message)
-            watch.run()
+            self._watches.add(watch)
+            try:
+                watch.run()
+            finally:
+                self._watches.discard(watch)
             self._had_children = self._had_children or watch.pid is not None
             if watch.pid is None or watch.code is None:
                 self._dead = True
                 raise WarmDied(self._why(), had_child=watch.pid is not None)
             return watch.report(time.monotonic() - begin)
+
+    def end_children(self) -> None:
+        """Kills the children that there are now: for who no longer wants to know what they say."""
+        for watch in list(self._watches):
+            watch.kill()
 
     def revive(self) -> None:
         """Starts it anew if it has died."""

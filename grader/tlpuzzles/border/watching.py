@@ -92,7 +92,7 @@ class Watch:
         try:
             self._loop()
         except BaseException:
-            self._kill()
+            self.kill()
             raise
 
     def _loop(self) -> None:
@@ -119,11 +119,11 @@ class Watch:
                 deadline = self._deadline(end)
                 if end is not None and deadline is not None and time.monotonic() >= deadline and self.code is None:
                     self.killed = self.killed or End.TIMED_OUT
-                    self._kill()
+                    self.kill()
                     end = self._heard = time.monotonic() + PATIENCE
                 if self._fds[self._messages].dropped:
                     self.killed = End.FLOODED
-                    self._kill()
+                    self.kill()
         for fd in (self._messages, self._output):
             self._read(fd)
         self._parse()
@@ -170,7 +170,8 @@ class Watch:
             self.pid = record.get("pid", self.pid)
             self.code = record.get("status", self.code)
 
-    def _kill(self) -> None:
+    def kill(self) -> None:
+        """Ends the child, if it has begun."""
         if self.pid is None:
             return
         self._killed_at = self._killed_at or time.monotonic()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -12,21 +11,20 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from tlpuzzles.border.limits import hide
-from tlpuzzles.commands.output import console, plain, print_quiet
+from tlpuzzles.commands.of_workspace import class_arch, marks
+from tlpuzzles.commands.output import console, print_quiet
 from tlpuzzles.commands.working import warm_process
 from tlpuzzles.course import catalog
 from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.errors import UsageError
 from tlpuzzles.grading.choices import DeviceChoice, Portability
 from tlpuzzles.grading.plan import SPEED
-from tlpuzzles.workspace.folders import current_folder, find_workspace, shipped, workspace_root
-from tlpuzzles.workspace.marker import MARKER, read_marker
+from tlpuzzles.workspace.folders import current_folder, find_workspace, shipped
 
 if TYPE_CHECKING:
     from tlpuzzles.grading.options import Step
     from tlpuzzles.report.progress import Steps
-    from tlpuzzles.verdict.model import Device, Result, Results
-    from tlpuzzles.verdict.thresholds import Thresholds
+    from tlpuzzles.verdict.model import Result, Results
 
 
 def grade(
@@ -117,9 +115,9 @@ def grade(
             only=case,
             dump=None if dump is None else _dump_folder(dump),
             portability=portability,
-            class_arch=_class_arch(jobs[0][1]),
+            class_arch=class_arch(jobs[0][1]),
             speed=speed,
-            thresholds=_thresholds(jobs[0][1], chosen.shown),
+            thresholds=marks(jobs[0][1], chosen.shown),
         )
         grader = Grader(warm, scratch, chosen)
         results: list[Result] = []
@@ -182,50 +180,12 @@ def _check_path(exercise: Exercise, file: Path) -> None:
         )
 
 
-def _class_arch(file: Path) -> str | None:
-    """The GPU that the course.toml around here names, or, without one here, the one around the file."""
-    root = workspace_root(current_folder()) or workspace_root(file.resolve().parent)
-    return None if root is None else read_marker(root / MARKER).arch
-
-
 def _content(file: Path) -> bytes:
     """Nothing of a file that cannot be read: that is for the grading to say."""
     try:
         return file.read_bytes()
     except OSError:
         return b""
-
-
-def _thresholds(file: Path, device: Device | None = None) -> Thresholds:
-    """The marks for speed: those of the workspace before those that come with us.
-
-    Of the workspace around here, and only if there is none, of that around the file: a teacher who grades the files of
-    others from a workspace of their own has the word, whether or not there are marks in it.
-    """
-    from tlpuzzles.verdict.thresholds import FILE, absent, read, shipped, strangers
-
-    root = workspace_root(current_folder()) or workspace_root(file.resolve().parent)
-    if root is None or not os.path.lexists(root / FILE):
-        return shipped()
-    own = read(root / FILE)
-    _warn_of_strangers(root / FILE, strangers(own, catalog.exercises()))
-    on_gpu = device is not None and device.kind == "cuda"
-    lack = absent(own, device.name, device.arch) if device is not None and on_gpu else absent(own, None, None)
-    if lack is not None:
-        _warn(f"{root / FILE}: {lack}")
-    return own.before(shipped())
-
-
-def _warn_of_strangers(file: Path, found: list[str]) -> None:
-    """One line for a class's file that names what does not exist. No error: a file that has outlived a case, or that
-    names another course's exercise, must not keep anyone from grading."""
-    if found:
-        more = f" There are {len(found)} such entries." if len(found) > 1 else ""
-        _warn(f"{file}, {found[0]}. This entry marks nothing.{more}")
-
-
-def _warn(text: str) -> None:
-    console(stderr=True).print(f"Warning: {plain(text)}", style="yellow", markup=False, soft_wrap=True)
 
 
 def _dump_folder(folder: Path) -> Path:

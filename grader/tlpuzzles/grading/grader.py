@@ -28,6 +28,7 @@ from tlpuzzles.grading.asking import Asking
 from tlpuzzles.grading.choices import Portability
 from tlpuzzles.grading.devices import GradingDevice
 from tlpuzzles.grading.environment import environment
+from tlpuzzles.grading.memory import Memory
 from tlpuzzles.grading.options import Options, Progress, Step
 from tlpuzzles.grading.plan import SPEED, Plan, plan
 from tlpuzzles.grading.plan import Problem as Posed
@@ -49,6 +50,8 @@ class Grader:
     scratch: Path
     device: GradingDevice
     progress: Progress = lambda step, text: None
+    memory: Memory | None = None
+    """For who grades the same file over and over."""
 
     def grade(self, exercise: Exercise, file: Path, skeleton: str, options: Options) -> Result:
         """Grades one file. Raises NoSubmission or UnknownCase for a wrong use of the command, nothing else."""
@@ -316,31 +319,43 @@ class _Grading:
     def _run_kernels(
         self, outcome: building.Outcome, problems: Mapping[str, Problem], inputs: Mapping[str, judging.Inputs]
     ) -> None:
-        built = outcome.built
-        launches = [Launch(p.case, built[p.kernel], inputs[p.case.id]) for p in self.plan.problems if p.kernel in built]
-        ran = self.grader.device.run(
-            self.exercise,
-            launches,
-            self.folder,
-            self.grader.warm,
-            lambda text: self.grader.progress(Step.RUNNING, text),
-            timed=[built[p.kernel] for p in self.plan.timed if p.kernel in built],
-        )
+        built, memory = outcome.built, self.grader.memory
+        known = {} if memory is None else memory.known(self.exercise, self.plan.problems, built)
+        launches = [
+            Launch(p.case, built[p.kernel], inputs[p.case.id])
+            for p in self.plan.problems
+            if p.kernel in built and p.case.id not in known
+        ]
+        timed = [built[p.kernel] for p in self.plan.timed if p.kernel in built]
+        ran = {}
+        if launches or timed:
+            ran = self.grader.device.run(
+                self.exercise,
+                launches,
+                self.folder,
+                self.grader.warm,
+                lambda text: self.grader.progress(Step.RUNNING, text),
+                timed=timed,
+            )
         self.output += _printed({launch.case.title: ran[launch.case.id].printed for launch in launches})
         self.grader.progress(Step.JUDGING, "")
-        self.checks.extend(
-            judging.judge(
-                self.grader.warm,
-                self.exercise,
-                self.plan,
-                ran,
-                problems,
-                outcome,
-                self.submission,
-                self.folder,
-                self.options.dump,
-            )
+        judged = judging.judge(
+            self.grader.warm,
+            self.exercise,
+            self.plan,
+            ran,
+            problems,
+            outcome,
+            self.submission,
+            self.folder,
+            self.options.dump,
+            known,
         )
+        if known and memory is not None and not any(check.kind is Kind.ORDER for check in judged):
+            judged.append(memory.order(self.exercise))
+        if memory is not None:
+            memory.remember(self.exercise, self.plan.problems, built, judged)
+        self.checks.extend(judged)
 
     def _time(self, outcome: building.Outcome, problems: Mapping[str, Problem]) -> None:
         """Last of all, when nothing else of this grading is at work."""

@@ -38,6 +38,10 @@ class Ended:
     timed_out: bool
 
 
+_living: set[subprocess.Popen[bytes]] = set()
+"""Those that run, of all threads."""
+
+
 @dataclass
 class _Running:
     number: int
@@ -75,6 +79,7 @@ def run_each(
                 result = _look(one, alone=len(running) == 1)
                 if result is not None:
                     running.remove(one)
+                    _living.discard(one.child)
                     ended[one.number] = result
                     on_end(one.number)
             if len(running) > 1:
@@ -82,11 +87,19 @@ def run_each(
     finally:
         for one in running:
             _kill(one.child)
+            _living.discard(one.child)
     return [ended[number] for number in range(len(commands))]
 
 
+def end_all() -> None:
+    """Kills what runs now, in whatever thread: for who no longer wants to know how it ends."""
+    for child in list(_living):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+
+
 def _start(command: Command) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
+    child = subprocess.Popen(
         [os.fspath(part) for part in command.words],
         stdin=subprocess.DEVNULL,
         stdout=command.stdout,
@@ -94,6 +107,8 @@ def _start(command: Command) -> subprocess.Popen[bytes]:
         env=command.environment,
         start_new_session=True,
     )
+    _living.add(child)
+    return child
 
 
 def _look(one: _Running, *, alone: bool) -> Ended | None:

@@ -1,0 +1,54 @@
+"""What a workspace says of how its files are graded."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tlpuzzles.commands.output import console, plain
+from tlpuzzles.course import catalog
+from tlpuzzles.workspace.folders import current_folder, workspace_root
+from tlpuzzles.workspace.marker import MARKER, read_marker
+
+if TYPE_CHECKING:
+    from tlpuzzles.verdict.model import Device
+    from tlpuzzles.verdict.thresholds import Thresholds
+
+
+def class_arch(file: Path) -> str | None:
+    """The GPU that the course.toml around here names, or, without one here, the one around the file."""
+    root = workspace_root(current_folder()) or workspace_root(file.resolve().parent)
+    return None if root is None else read_marker(root / MARKER).arch
+
+
+def marks(file: Path, device: Device | None = None) -> Thresholds:
+    """The marks for speed: those of the workspace before those that come with us.
+
+    Of the workspace around here, and only if there is none, of that around the file: a teacher who grades the files of
+    others from a workspace of their own has the word, whether or not there are marks in it.
+    """
+    from tlpuzzles.verdict.thresholds import FILE, absent, read, shipped, strangers
+
+    root = workspace_root(current_folder()) or workspace_root(file.resolve().parent)
+    if root is None or not os.path.lexists(root / FILE):
+        return shipped()
+    own = read(root / FILE)
+    _warn_of_strangers(root / FILE, strangers(own, catalog.exercises()))
+    on_gpu = device is not None and device.kind == "cuda"
+    lack = absent(own, device.name, device.arch) if device is not None and on_gpu else absent(own, None, None)
+    if lack is not None:
+        _warn(f"{root / FILE}: {lack}")
+    return own.before(shipped())
+
+
+def _warn_of_strangers(file: Path, found: list[str]) -> None:
+    """One line for a class's file that names what does not exist. No error: a file that has outlived a case, or that
+    names another course's exercise, must not keep anyone from grading."""
+    if found:
+        more = f" There are {len(found)} such entries." if len(found) > 1 else ""
+        _warn(f"{file}, {found[0]}. This entry marks nothing.{more}")
+
+
+def _warn(text: str) -> None:
+    console(stderr=True).print(f"Warning: {plain(text)}", style="yellow", markup=False, soft_wrap=True)

@@ -1,0 +1,105 @@
+"""`tlpuzzles watch`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+from tlpuzzles.border.limits import hide
+from tlpuzzles.commands.of_workspace import class_arch, marks
+from tlpuzzles.commands.output import console
+from tlpuzzles.commands.working import warm_process
+from tlpuzzles.course import catalog
+from tlpuzzles.grading.choices import DeviceChoice
+from tlpuzzles.workspace.folders import current_folder, find_workspace
+from tlpuzzles.workspace.marker import MARKER
+
+if TYPE_CHECKING:
+    from tlpuzzles.watch.session import Actions
+
+
+def watch(
+    name: Annotated[
+        Optional[str],  # noqa: UP045 - typer evaluates it on Python 3.10
+        typer.Argument(
+            metavar="N",
+            show_default=False,
+            help="The exercise to begin with.",
+        ),
+    ] = None,
+    device: Annotated[DeviceChoice, typer.Option(help="Where the kernel runs; auto takes a GPU if there is one.")] = (
+        DeviceChoice.AUTO
+    ),
+    speed: Annotated[
+        bool, typer.Option("--speed/--no-speed", help="Whether to time a kernel that is right, where there is a GPU.")
+    ] = True,
+) -> None:
+    """Grade a file each time you save it, and go on to the next exercise when it passes.
+
+    Leave it running beside your editor. What failed before is asked first; what has passed is not run again as long as
+    the kernel stays the same. Keys: h hint, s lesson, l list, g grade again, n next, p previous, q quit.
+
+    \b
+    Examples:
+      tlpuzzles watch
+      tlpuzzles watch 6 --device cpu
+    """
+    workspace = find_workspace(current_folder())
+    exercises = catalog.exercises()
+    current = catalog.find(name) if name is not None else exercises[0]
+    hide()  # it knows the seed
+    with warm_process() as (warm, scratch):
+        from dataclasses import replace
+
+        from tlpuzzles.grading import caches
+        from tlpuzzles.grading.grader import Grader
+        from tlpuzzles.grading.memory import Memory
+        from tlpuzzles.grading.options import Options
+        from tlpuzzles.grading.selection import select
+        from tlpuzzles.watch.keys import Keys
+        from tlpuzzles.watch.saves import Saves
+        from tlpuzzles.watch.screen import Screen
+        from tlpuzzles.watch.session import Pressed, Saved, Session
+
+        out = console()
+        chosen, memory = select(device, warm, scratch), Memory()
+        files = {exercise.slug: workspace.file(exercise) for exercise in exercises}
+        options = Options(
+            seed=0,
+            class_arch=class_arch(workspace.root / MARKER),
+            speed=speed,
+            thresholds=marks(workspace.root / MARKER, chosen.shown),
+        )
+        session: Session
+        with (
+            Keys(lambda key: session.events.put(Pressed(key))) as keys,
+            Saves(workspace.root, files.values(), lambda file: session.events.put(Saved(file))),
+        ):
+            session = Session(
+                exercises,
+                files,
+                lambda seed: replace(options, seed=seed),
+                lambda: Grader(warm, scratch, chosen, memory=memory),
+                Screen(out, keys=keys.are_there),
+                _actions(),
+                current,
+                set(),
+            )
+            # Before the first file is saved, and while torch and tilelang are imported.
+            chosen.prepare()
+            session.run()
+        caches.prune()
+
+
+def _actions() -> Actions:
+    from tlpuzzles.commands.hint import hint
+    from tlpuzzles.commands.list import list_exercises
+    from tlpuzzles.commands.show import show
+    from tlpuzzles.watch.session import Actions
+
+    return Actions(
+        list_all=list_exercises,
+        lesson=lambda exercise: show(str(exercise.number)),
+        hint=lambda exercise, level: hint(str(exercise.number), level),
+    )
