@@ -45,6 +45,7 @@ COMMANDS = (
     Command("glossary", "tlpuzzles.commands.glossary:glossary", "Look up a word: tile, fragment, occupancy, ..."),
     Command("cheatsheet", "tlpuzzles.commands.cheatsheet:cheatsheet", "See the TileLang language on one screen."),
     Command("grade", "tlpuzzles.commands.grade:grade", "Check a kernel: what is right, what is wrong, and why."),
+    Command("progress", "tlpuzzles.commands.progress:progress", "See what you tried, how it went, and what is next."),
     Command(
         "calibrate", "tlpuzzles.commands.calibrate:calibrate", "For teachers: measure marks for the speed on your GPU."
     ),

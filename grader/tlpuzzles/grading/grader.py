@@ -49,11 +49,13 @@ class Grader:
     scratch: Path
     device: GradingDevice
     progress: Progress = lambda step, text: None
+    handed_in: Submission | None = None
+    """The file as it was read for the last grading, whatever has been saved since."""
 
     def grade(self, exercise: Exercise, file: Path, skeleton: str, options: Options) -> Result:
         """Grades one file. Raises NoSubmission or UnknownCase for a wrong use of the command, nothing else."""
         self.warm.revive()
-        handed_in = submission.read(file)
+        self.handed_in = handed_in = submission.read(file)
         posed = plan(exercise, options.seed, on_cuda=self.device.is_cuda, speed=options.speed, only=options.only)
         with tempfile.TemporaryDirectory(dir=self.scratch, prefix="grading-", ignore_cleanup_errors=True) as folder:
             return _Grading(self, exercise, handed_in, skeleton, posed, options, Path(folder)).result()
