@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from tlpuzzles.commands.output import console, plain
 from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.errors import UsageError
 from tlpuzzles.workspace import attempts
-from tlpuzzles.workspace.attempts import Past
+from tlpuzzles.workspace.attempts import Attempt, Past
 from tlpuzzles.workspace.folders import Folders, NoWorkspace, current_folder, shipped, workspace_root
 from tlpuzzles.workspace.marker import MARKER
 from tlpuzzles.workspace.record import Unusable
@@ -58,6 +59,67 @@ def pasts(root: Path | None) -> dict[str, Past]:
     except Unusable as error:
         warn(f"Your attempts cannot be read. {error}")
         return {}
+
+
+def recorded(root: Path, exercise: Exercise) -> Past:
+    """What is recorded of an exercise, for a command that needs it. Raises UsageError."""
+    try:
+        return attempts.read(root).get(exercise.slug, Past())
+    except Unusable as error:
+        raise UsageError(f"Your attempts cannot be read. {error}") from None
+
+
+def numbered(exercise: Exercise, past: Past, number: int) -> Attempt:
+    """Raises UsageError if there is no such attempt."""
+    found = past.numbered(number)
+    if found is None:
+        raise UsageError(
+            f"Exercise {exercise.number} has no attempt {number}. `tlpuzzles restore {exercise.number}` lists those "
+            "that there are."
+        )
+    return found
+
+
+def content_of(root: Path, attempt: Attempt) -> bytes:
+    """The file of an attempt. Raises UsageError if it was not kept or cannot be read."""
+    try:
+        content = attempts.content(root, attempt)
+    except Unusable as error:
+        raise UsageError(f"Attempt {attempt.number} cannot be read. {error}") from None
+    if content is None:
+        raise UsageError(f"The file of attempt {attempt.number} was too long to be kept.")
+    return content
+
+
+def put_in_place(exercise: Exercise, workspace: Folders, content: bytes) -> Put:
+    """Puts this content in the place of the learner's file, when what is there now has been kept as an attempt.
+
+    Raises UsageError where either cannot be done; the file is as it was then.
+    """
+    from tlpuzzles.workspace import keeping
+    from tlpuzzles.workspace.replacing import read_present, replace
+
+    file = workspace.file(exercise)
+    present = read_present(file, workspace.root)
+    if present == content:
+        return Put(changed=False)
+    kept = None
+    if present is not None:
+        try:
+            kept = keeping.keep_file(workspace.root, exercise, file.relative_to(workspace.root), present)
+        except Unusable as error:
+            raise UsageError(f"What is in {file} cannot be kept, and so was not replaced. {error}") from None
+    replace(file, content, workspace.root)
+    return Put(changed=True, kept=kept)
+
+
+@dataclass(frozen=True)
+class Put:
+    """What putting a content in a file's place did."""
+
+    changed: bool
+    kept: int | None = None
+    """Number of the attempt that has what was there before; None: nothing was."""
 
 
 def own_workspace(exercise: Exercise) -> Folders:
