@@ -115,8 +115,9 @@ def test_reset_puts_the_skeleton_back_and_keeps_the_file(
     assert (file.read_text("utf-8"), file.stat().st_mode & 0o777) == (SKELETON, 0o640)
     assert "tlpuzzles restore 1 --attempt 4" in ran.out
     assert "is the skeleton already" in run(capsys, "reset", "1").out
-    run(capsys, "restore", "1", "--attempt", "4")
+    assert "What was there" not in run(capsys, "restore", "1", "--attempt", "4").out  # it was the skeleton
     assert file.read_text() == "my work"
+    assert len(attempts.read(workspace)["vector_add"].attempts) == 4
     assert sorted(path.name for path in file.parent.iterdir()) == ["hints.md", "lesson.md", "vector_add.py"]
 
 

@@ -95,6 +95,7 @@ def test_a_record_that_cannot_be_used_costs_one_line(
     assert said.startswith("Warning: This grading is not kept. ")
     assert len(said.splitlines()) == 1
     assert "ove it away" in said
+    assert "Unusable" not in said
     assert _keep(file, capsys) == ""  # grade --all says it once
     hinted = run(capsys, "hint", "1")
     assert (hinted.status, "Think of the end." in hinted.out) == (0, True)

@@ -73,7 +73,7 @@ def _print(exercise: Exercise, found: Reference) -> None:
 
     out = console()
     # The terminal's own colours, as lessons have them, on its own ground.
-    out.print(Syntax(found.text, "python", theme="ansi_dark", line_numbers=True, word_wrap=True))
+    out.print(Syntax(found.text.rstrip(), "python", theme="ansi_dark", line_numbers=True, word_wrap=True))
     if found.guide is not None:
         out.print()
         print_markdown(found.guide)

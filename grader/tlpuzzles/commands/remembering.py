@@ -92,7 +92,8 @@ def content_of(root: Path, attempt: Attempt) -> bytes:
 
 
 def put_in_place(exercise: Exercise, workspace: Folders, content: bytes) -> Put:
-    """Puts this content in the place of the learner's file, when what is there now has been kept as an attempt.
+    """Puts this content in the place of the learner's file, when what is there now has been kept as an attempt. The
+    skeleton is not: `tlpuzzles reset` has it.
 
     Raises UsageError where either cannot be done; the file is as it was then.
     """
@@ -104,7 +105,7 @@ def put_in_place(exercise: Exercise, workspace: Folders, content: bytes) -> Put:
     if present == content:
         return Put(changed=False)
     kept = None
-    if present is not None:
+    if present is not None and present != shipped(exercise).file(exercise).read_bytes():
         try:
             kept = keeping.keep_file(workspace.root, exercise, file.relative_to(workspace.root), present)
         except Unusable as error:
