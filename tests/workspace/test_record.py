@@ -194,5 +194,15 @@ def test_a_pipe_in_its_place_is_not_waited_for(tmp_path: Path) -> None:
 
 def test_a_file_in_the_folders_place(tmp_path: Path) -> None:
     (tmp_path / ".tlpuzzles").write_text("")
-    with pytest.raises(Unusable, match="cannot be written: File exists"):
+    with pytest.raises(Unusable, match="cannot be used: File exists"):
         keep_hint(tmp_path, ONE, 1)
+
+
+def test_a_folder_that_may_not_be_looked_into_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path) -> bool:  # as Python does before 3.14; tests may run as root, for whom all is permitted
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "exists", refuse)
+    for action in (lambda: attempts.read(tmp_path), lambda: keep_hint(tmp_path, ONE, 1)):
+        with pytest.raises(Unusable, match=r"cannot be used: Permission denied\. Look at the permissions"):
+            action()

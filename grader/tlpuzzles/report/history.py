@@ -9,7 +9,7 @@ from rich.text import Text
 
 from tlpuzzles.report.marks import STYLES, Marks
 from tlpuzzles.verdict.outcomes import Verdict
-from tlpuzzles.workspace.attempts import Attempt, Past, State
+from tlpuzzles.workspace.attempts import Past, State
 
 VERDICTS = {
     State.UNTRIED: Verdict.NOT_STARTED,
@@ -92,8 +92,3 @@ def sparkline(values: Sequence[float], marks: Marks) -> str:
     bars = _ASCII if marks.is_ascii else _UNICODE
     top = max(1.0, *values)
     return "".join(bars[round(min(max(value / top, 0), 1) * (len(bars) - 1))] for value in values[-RECENT:])
-
-
-def label(attempt: Attempt) -> str:
-    """How an attempt is called in a sentence."""
-    return f"attempt {attempt.number}"

@@ -38,8 +38,8 @@ def show(stages: Sequence[Stage], console: Console) -> None:
         _show_stage(stage, widest, page, marks)
     page.blank()
     page.paragraph(_sum(stages, marks), lead="  ")
-    if any(stage.past.attempts for stage in stages):
-        page.paragraph(Text(_legend(stages, marks), style="dim"), lead="  ")
+    if legend := _legend(stages, marks):
+        page.paragraph(Text(legend, style="dim"), lead="  ")
     page.blank()
     _next(stages, page)
 

@@ -35,7 +35,9 @@ class Record:
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection | None]:
         """A connection to read with; None where nothing has been recorded. Raises Unusable."""
-        if not self.path.exists() and not self.path.is_symlink():
+        with self._explained():
+            begun = self.path.exists() or self.path.is_symlink()
+        if not begun:
             yield None
             return
         with self._explained(), closing(self._connect("rw")) as connection:
@@ -104,7 +106,8 @@ class Record:
         except sqlite3.Error as error:
             raise self._unusable(error) from error
         except OSError as error:
-            raise Unusable(f"{self.path} cannot be written: {error.strerror or error}.") from error
+            why = error.strerror or error
+            raise Unusable(f"{self.path} cannot be used: {why}. Look at the permissions of its folder.") from error
 
     def _unusable(self, error: sqlite3.Error) -> Unusable:
         why = str(error)
