@@ -46,6 +46,11 @@ COMMANDS = (
     Command("cheatsheet", "tlpuzzles.commands.cheatsheet:cheatsheet", "See the TileLang language on one screen."),
     Command("grade", "tlpuzzles.commands.grade:grade", "Check a kernel: what is right, what is wrong, and why."),
     Command("watch", "tlpuzzles.commands.watch:watch", "Check a kernel each time you save it."),
+    Command("progress", "tlpuzzles.commands.progress:progress", "See what you tried, how it went, and what is next."),
+    Command("diff", "tlpuzzles.commands.diff:diff", "Compare your file with an earlier attempt."),
+    Command("restore", "tlpuzzles.commands.restore:restore", "List your attempts, or put an earlier one back."),
+    Command("reset", "tlpuzzles.commands.reset:reset", "Start an exercise over; what you have is kept."),
+    Command("solution", "tlpuzzles.commands.reference:solution", "Read the solution, when you have passed."),
     Command(
         "calibrate", "tlpuzzles.commands.calibrate:calibrate", "For teachers: measure marks for the speed on your GPU."
     ),

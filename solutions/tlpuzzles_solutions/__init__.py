@@ -11,3 +11,11 @@ def path(slug: str) -> Path:
     if slug in ("__init__", "cut") or not file.is_file():
         raise FileNotFoundError(f"there is no reference solution of an exercise called {slug!r}")
     return file
+
+
+def guide(slug: str) -> Path:
+    """The reading guide to that solution, Markdown. Raises FileNotFoundError if there is none."""
+    file = Path(__file__).parent / "guides" / f"{slug}.md"
+    if not file.is_file():
+        raise FileNotFoundError(f"there is no reading guide to an exercise called {slug!r}")
+    return file

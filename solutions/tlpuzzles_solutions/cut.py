@@ -84,6 +84,14 @@ def skeleton(solution: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def whole(solution: str) -> str:
+    """The text of a solution as it is shown: with its answers, without the markers. Raises MarkerError."""
+    lines: list[str] = []
+    for part in _parse(solution):
+        lines.extend([part] if isinstance(part, str) else part.answer)
+    return "\n".join(lines) + "\n"
+
+
 def answers(solution: str) -> list[str]:
     """The lines of code that a learner is to write, without indentation and comments. Raises MarkerError."""
     lines = (line.strip() for part in _parse(solution) if isinstance(part, _Cut) for line in part.answer)

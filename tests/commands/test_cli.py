@@ -18,7 +18,8 @@ from tlpuzzles.cli import COMMANDS, INTERRUPTED, WRONG_USAGE
 from tlpuzzles.verdict.model import ExitStatus
 
 PROMPT = (
-    ("list",), ("hint", "1"), ("show", "1"), ("glossary", "tile"), ("cheatsheet",), ("--help",), ("init", "--help")
+    ("list",), ("hint", "1"), ("show", "1"), ("glossary", "tile"), ("cheatsheet",), ("--help",), ("init", "--help"),
+    ("progress",),
 )  # fmt: skip
 """Commands that must answer at once."""
 

@@ -9,16 +9,32 @@ import pytest
 
 from tests.commands.conftest import LESSON
 from tests.commands.running import run, run_on_terminal
+from tests.workspace.results import graded, keep
 from tlpuzzles.course import catalog
+from tlpuzzles.verdict.outcomes import Verdict
 
 
 def _visible(text: str) -> list[str]:
     return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b\]8;[^\x1b]*\x1b\\", "", text).splitlines()
 
 
-def test_list_into_a_pipe_has_a_line_for_each_exercise(capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_into_a_pipe_has_a_line_for_each_exercise(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    keep(workspace, "one", graded(Verdict.FAILED, 30))
+    keep(workspace, "two", graded(Verdict.PASSED, 93, ratios=(0.95, 0.9)))
     rows = [line.split("\t") for line in run(capsys, "list").out.splitlines()]
-    assert rows == [[str(e.number), e.slug, e.summary] for e in catalog.exercises()]
+    assert [row[:3] for row in rows] == [[str(e.number), e.slug, e.summary] for e in catalog.exercises()]
+    assert [row[3:] for row in rows[:2]] == [["passed", "93/100", "0.900", "2"], ["not tried", "", "", "0"]]
+
+
+def test_list_shows_how_far_one_has_come(workspace: Path) -> None:
+    keep(workspace, "one", graded(Verdict.FAILED, 30))
+    before = _visible(run_on_terminal("list", cwd=workspace))
+    keep(workspace, "two", graded(Verdict.PASSED, 93, ratios=(0.95, 0.9)))
+    after = _visible(run_on_terminal("list", cwd=workspace))
+    assert any(line.strip() == "✗ 30 of 60 points · 1 try" for line in before)
+    # What does not fit beside the summary is wrapped.
+    assert "✓ passed · 93 of 100 points · speed 0.90 · 2 tries" in " ".join(" ".join(after).split())
+    assert "tlpuzzles progress" in after[-1]
 
 
 def test_list_says_how_to_get_a_workspace_where_there_is_none(tmp_path: Path, workspace: Path) -> None:

@@ -118,12 +118,17 @@ def test_the_solutions_build_too(tmp_path: Path) -> None:
         names = archive.namelist()
     for exercise in catalog.exercises():
         assert f"tlpuzzles_solutions/{exercise.file}" in names
+        assert f"tlpuzzles_solutions/guides/{exercise.slug}.md" in names
     assert not [name for name in names if name.startswith("tlpuzzles/")]
 
 
 def test_init_and_grade_work_from_the_wheel(learner: Learner) -> None:
     made = learner.tlpuzzles("init")
     assert (made.returncode, made.stderr) == (0, "")
+    # What a learner's wheel has not is said, and how to get it.
+    given_up = learner.tlpuzzles("solution", "1", "--give-up")
+    assert (given_up.returncode, given_up.stdout) == (2, "")
+    assert "not installed" in given_up.stderr
     assert len(learner.tlpuzzles("list").stdout.splitlines()) == len(catalog.exercises())
     assert learner.tlpuzzles("show", "6").stdout.startswith("# ")
     assert learner.tlpuzzles("glossary", "tile").stdout.startswith("Tile\n")

@@ -13,6 +13,7 @@ import typer
 from tlpuzzles.border.limits import hide
 from tlpuzzles.commands.of_workspace import class_arch, marks
 from tlpuzzles.commands.output import console, print_quiet
+from tlpuzzles.commands.remembering import keep_grading
 from tlpuzzles.commands.working import warm_process
 from tlpuzzles.course import catalog
 from tlpuzzles.course.vocabulary import Exercise
@@ -128,6 +129,7 @@ def grade(
                 grader.progress = _Display(steps).show
                 drawn = options if seed is not None else replace(options, seed=new_seed(_content(path)))
                 results.append(grader.grade(exercise, path, skeleton, drawn))
+            keep_grading(exercise, grader.handed_in, results[-1])
             if not as_json:
                 _print(results[-1], exercise, verbose=verbose, nvcc=portability is Portability.FULL)
                 if options.dump is not None:

@@ -9,6 +9,7 @@ import typer
 from tlpuzzles.commands.arguments import ExerciseName
 from tlpuzzles.commands.output import console, on_terminal, print_markdown
 from tlpuzzles.commands.reading import for_terminal
+from tlpuzzles.commands.remembering import keep_hint
 from tlpuzzles.course import catalog
 from tlpuzzles.errors import UsageError
 from tlpuzzles.workspace.folders import current_folder, nearest
@@ -54,3 +55,4 @@ def hint(
         out.print(f"To see it: {further}")
     else:
         out.print(f"This was the last hint. The lesson: [bold]tlpuzzles show {exercise.number}[/]")
+    keep_hint(exercise, level)

@@ -28,7 +28,7 @@ def init(
     """Copy the exercises into a folder of yours, to work on them there.
 
     A file that is already there is never touched: running it again only puts back what is missing. To start an exercise
-    over, delete or rename your file first.
+    over: `tlpuzzles reset N`.
 
     \b
     Examples:

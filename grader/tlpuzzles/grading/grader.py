@@ -52,11 +52,13 @@ class Grader:
     progress: Progress = lambda step, text: None
     memory: Memory | None = None
     """For who grades the same file over and over."""
+    handed_in: Submission | None = None
+    """The file as it was read for the last grading, whatever has been saved since."""
 
     def grade(self, exercise: Exercise, file: Path, skeleton: str, options: Options) -> Result:
         """Grades one file. Raises NoSubmission or UnknownCase for a wrong use of the command, nothing else."""
         self.warm.revive()
-        handed_in = submission.read(file)
+        self.handed_in = handed_in = submission.read(file)
         posed = plan(exercise, options.seed, on_cuda=self.device.is_cuda, speed=options.speed, only=options.only)
         with tempfile.TemporaryDirectory(dir=self.scratch, prefix="grading-", ignore_cleanup_errors=True) as folder:
             return _Grading(self, exercise, handed_in, skeleton, posed, options, Path(folder)).result()

@@ -46,6 +46,8 @@ class Submission:
     """The path as the user named it."""
     text: str
     problem: Problem | None
+    content: bytes | None = None
+    """What was read, byte for byte; None of a file that is too long."""
 
     def source(self, line: int | None) -> str | None:
         """The text of one line, or None."""
@@ -68,7 +70,7 @@ def read(file: Path) -> Submission:
         raise NoSubmission(f"{file} cannot be read: {error.strerror}.") from None
     path = file.resolve()
     text, problem = _decode(data)
-    return Submission(path, str(file), text, problem or _syntax(text))
+    return Submission(path, str(file), text, problem or _syntax(text), data if len(data) <= MAX_BYTES else None)
 
 
 def _decode(data: bytes) -> tuple[str, Problem | None]:

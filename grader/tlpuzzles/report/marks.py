@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from rich.console import Console
+from tlpuzzles.verdict.outcomes import Kind, Verdict
 
-from tlpuzzles.verdict.model import Check, Kind, Verdict
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tlpuzzles.verdict.model import Check
 
 WARNING = "warning"
 """Shown for a check that passed and has something to say, or failed and does not count: it fails nothing here, but may

@@ -5,40 +5,17 @@ Reports render it; nothing here knows a report, a device or an exercise.
 
 from __future__ import annotations
 
-from enum import Enum, IntEnum
+from enum import IntEnum
 from math import isfinite, isnan
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, model_validator
 
 from tlpuzzles.verdict.measured import Compiled, Gpu, Stopped
+from tlpuzzles.verdict.outcomes import Kind as Kind
+from tlpuzzles.verdict.outcomes import Verdict as Verdict
 
 SCHEMA_VERSION: Literal[1] = 1
-
-
-class Verdict(str, Enum):
-    """How one check, or a whole exercise, ended."""
-
-    PASSED = "passed"
-    FAILED = "failed"
-    INCONCLUSIVE = "inconclusive"
-    SKIPPED = "skipped"
-    ERROR = "error"
-    NOT_STARTED = "not_started"
-
-
-class Kind(str, Enum):
-    """What a check looks at."""
-
-    BUILD = "build"
-    REQUIREMENT = "requirement"
-    CORRECTNESS = "correctness"
-    ORDER = "order"
-    PORTABILITY = "portability"
-    FUNCTION = "function"
-    TUNING = "tuning"
-    OUTPUT = "output"
-    SPEED = "speed"
 
 
 class ExitStatus(IntEnum):

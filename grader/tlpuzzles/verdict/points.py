@@ -6,9 +6,8 @@ from collections.abc import Collection, Sequence
 from math import floor
 
 from tlpuzzles.verdict.model import Check, Kind, Points, Speed, Verdict
-
-CORRECTNESS = 60
-SPEED = 40
+from tlpuzzles.verdict.worth import CORRECTNESS, worth
+from tlpuzzles.verdict.worth import SPEED as SPEED
 
 ANSWERS = (Kind.CORRECTNESS, Kind.FUNCTION, Kind.TUNING, Kind.OUTPUT)
 """Kinds of checks that look at what the learner's work gives. Without one of them, or a speed, nothing was graded."""
@@ -42,7 +41,7 @@ def verdict(checks: Sequence[Check]) -> Verdict:
 def nothing(*, timed: bool, speed_is_graded: bool = False) -> Points:
     """Of an exercise that was not started. `speed_is_graded`: whether a right kernel's speed would have been."""
     speed = SPEED if timed else 0
-    return Points(earned=0, possible=CORRECTNESS + speed, not_graded=0 if speed_is_graded else speed)
+    return Points(earned=0, possible=worth(timed=timed), not_graded=0 if speed_is_graded else speed)
 
 
 def points(
@@ -72,7 +71,7 @@ def points(
     if timed:
         fast, unknown = _speed(checks, speeds, failed, {*elsewhere, *unasked})
         earned, open_ = earned + fast, open_ + unknown
-    return Points(earned=earned, possible=CORRECTNESS + (SPEED if timed else 0), not_graded=open_)
+    return Points(earned=earned, possible=worth(timed=timed), not_graded=open_)
 
 
 def of_speed(checks: Sequence[Check], speeds: Sequence[Speed]) -> int:
