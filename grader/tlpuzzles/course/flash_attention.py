@@ -100,6 +100,7 @@ EXERCISE = Exercise(
     tolerance={"float16": Tolerance(frobenius=1e-3, row=2e-3, element=5e-3)},
     flops=_flops,
     mistakes=MISTAKES,
+    row_name="query",
     requirements=(one_launch(), uses_gemm(2), accumulates_in("float32"), no_global_intermediate()),
     speed_hint=3,
     timings=tuple(_timing(dim, causal) for dim in (64, 128) for causal in (False, True)),

@@ -296,6 +296,7 @@ EXERCISE = Exercise(
     tolerance={"float16": Tolerance(frobenius=5e-4, row=1e-3, element=2e-3)},
     flops=_flops,
     mistakes=_MISTAKES,
+    row_name="row",
     requirements=(one_launch(), sums_in("float32"), rounds_once("T.exp"), no_global_intermediate()),
     collecting_hint=2,
     speed_hint=3,

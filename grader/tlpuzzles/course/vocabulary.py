@@ -186,6 +186,9 @@ class Exercise:
     library: Callable[[Tensors, Sizes, Mapping[str, bool]], torch.Tensor] | None = None
     """The same in torch, in the case's own dtype: its error is allowed for."""
     mistakes: tuple[Mistake, ...] = ()
+    row_name: str = ""
+    """What a row of the output (along its last axis) is called, "query", where it is computed as one: it is then told
+    which is the first to be wrong."""
     requirements: tuple[Requirement, ...] = ()
     functions: tuple[FunctionCheck, ...] = ()
     """Checks of plain functions in the file."""

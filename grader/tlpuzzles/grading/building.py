@@ -100,7 +100,7 @@ def _for_sizes(posed: Posed, warning: Problem) -> Problem:
 
 
 def _built(posed: Posed, answer: Message, capsule: Path) -> Built:
-    source = answer["source"]
+    source, tile = answer["source"], answer["tile"]
     return Built(
         posed.case,
         posed.sizes,
@@ -109,6 +109,7 @@ def _built(posed: Posed, answer: Message, capsule: Path) -> Built:
         answer["digest"],
         None if source is None else Path(source),
         answer["symbol"],
+        None if tile is None else tuple(tile),
     )
 
 

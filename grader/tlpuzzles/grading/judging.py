@@ -64,6 +64,7 @@ def judge(
     if outputs:
         job = _job("judge", exercise, plan, folder) | {
             "outputs": outputs,
+            "tiles": {p.case.id: built.built[p.kernel].tile for p in plan.problems if p.kernel in built.built},
             "printed": {case: run.printed for case, run in ran.items()},
             "dump": None if dump is None else str(dump),
         }

@@ -30,6 +30,8 @@ class Built:
     """C++ emitted for the CPU device; None where no CPU grading was asked for."""
     symbol: str
     """Name of the function in it."""
+    tile: tuple[int, ...] | None = None
+    """What it stores at a time, see `kernel.stored.output_tile`."""
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,12 @@ from pathlib import Path
 
 from rich.text import Text
 
+from tlpuzzles.report.error_map import show_error_map
 from tlpuzzles.report.layout import Page, together
 from tlpuzzles.report.marks import STYLES, Marks
 from tlpuzzles.report.reported import Reported
+from tlpuzzles.report.severity import first_row
+from tlpuzzles.verdict.error_map import CellState
 from tlpuzzles.verdict.model import Check, Detail, Kind, Location, Verdict
 
 SOURCE_ROWS = 2
@@ -34,6 +37,9 @@ def explain(check: Check, page: Page, marks: Marks, reported: Reported) -> None:
         return
     if check.detail.location is not None:
         _location(check.detail.location, page, marks)
+    if check.detail.error_map is not None:
+        page.blank()
+        show_error_map(check.detail.error_map, page, marks)
     rows = _rows(check.detail, marks)
     if rows:
         page.blank()
@@ -60,16 +66,24 @@ def _rows(detail: Detail, marks: Marks) -> list[tuple[str, Text]]:
     if detail.region and detail.mistake:
         # Other messages say where by themselves.
         rows.append(("where", Text(marks.clean(detail.region))))
+    if detail.error_map is not None and (broken := first_row(detail.error_map)) is not None:
+        rows.append(("breaks first in", Text(marks.clean(broken))))
     if detail.first_wrong is not None:
         rows.append(("first wrong element", Text(_index(detail))))
     if detail.expected is not None and detail.found is not None:
         rows.append(("expected", Text(_number(detail.expected), style="green")))
-        rows.append(("found", Text(_number(detail.found), style="red")))
+        rows.append(("found", Text(_found(detail, detail.found), style="red")))
     if detail.sizes is not None:
         sizes = [f"{name} = {size}" for name, size in detail.sizes.items()]
         parts = [*sizes, detail.dtype] if detail.dtype else sizes
         rows.append(("problem", Text(together(parts))))
     return rows
+
+
+def _found(detail: Detail, found: float) -> str:
+    if detail.error_map is not None and detail.error_map.first is CellState.UNWRITTEN:
+        return "nothing: it was never written"
+    return _number(found)
 
 
 def _index(detail: Detail) -> str:

@@ -126,6 +126,16 @@ def compare(
     return Comparison(outcome, measures, limits, wrong, unwritten)
 
 
+def relative_error(found: torch.Tensor, expected: torch.Tensor, dtype: str, tolerance: Tolerance) -> torch.Tensor:
+    """Of each element: |found - expected| / (root mean square of its row of `expected`), 0 where one is not finite."""
+    import torch
+
+    errors = _Errors(expected, dtype, tolerance)
+    error = errors.of(found.double()).abs()
+    relative: torch.Tensor = error.view(errors.budget.shape).div_(errors.scale[:, None]).view_as(error)
+    return torch.nan_to_num_(relative, 0.0)
+
+
 def is_borderline(comparison: Comparison, tolerance: Tolerance) -> bool:
     """Whether a library's error could still make the output right: it is worth computing only then."""
     if comparison.outcome is not Outcome.TOO_FAR or comparison.measures is None:

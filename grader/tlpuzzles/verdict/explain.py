@@ -8,7 +8,9 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from tlpuzzles.course.vocabulary import Mistake, TensorSpec, Tolerance
-from tlpuzzles.verdict.compare import Comparison, Measures, Outcome
+from tlpuzzles.verdict.compare import Comparison, Measures, Outcome, relative_error
+from tlpuzzles.verdict.error_map import ErrorMap
+from tlpuzzles.verdict.mapping import Seen, error_map
 from tlpuzzles.verdict.model import Detail
 from tlpuzzles.verdict.order import Dependence
 from tlpuzzles.verdict.regions import Region, Shape, region
@@ -36,6 +38,10 @@ class Answer:
     tolerance: Tolerance
     dependence: Dependence | None = None
     """What a second run has shown the output to depend on; None if there was none."""
+    tile: tuple[int, ...] | None = None
+    """What the kernel stores at a time, as extents along the output's axes; None if unknown."""
+    row_name: str = ""
+    """What a row of the output is called, where it is computed as one."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +91,8 @@ def _unwritten(answer: Answer) -> torch.Tensor:
 
 def _explained(answer: Answer, message: str, where: Region | None, mistake: Mistake | None = None) -> Explanation:
     wrong = _wrong(answer)
-    place = wrong if bool(wrong.any()) else _worst(answer)
+    has_wrong = bool(wrong.any())
+    place = wrong if has_wrong else _worst(answer)
     first = tuple(place.nonzero()[0].tolist())
     error = _error(answer.comparison)
     detail = Detail(
@@ -97,8 +104,15 @@ def _explained(answer: Answer, message: str, where: Region | None, mistake: Mist
         expected=float(answer.expected[first]),
         found=float(answer.found[first]),
         error=error,
+        error_map=_map(answer, first) if has_wrong else None,
     )
     return Explanation(message, detail)
+
+
+def _map(answer: Answer, first: tuple[int, ...]) -> ErrorMap | None:
+    error = relative_error(answer.found, answer.expected, answer.dtype, answer.tolerance)
+    seen = Seen(_wrong(answer), _unwritten(answer), answer.found, error)
+    return error_map(answer.output, seen, first, answer.tile, answer.row_name)
 
 
 def _error(comparison: Comparison) -> float | None:

@@ -62,11 +62,19 @@ def changed_inputs(exercise: Exercise, case: Case, sizes: Sizes, seed: int, file
 
 
 def judge(
-    exercise: Exercise, case: Case, sizes: Sizes, seed: int, found_file: Path, second_file: Path | None = None
+    exercise: Exercise,
+    case: Case,
+    sizes: Sizes,
+    seed: int,
+    found_file: Path,
+    second_file: Path | None = None,
+    *,
+    tile: tuple[int, ...] | None = None,
 ) -> CaseJudgement:
     """Judges the output of a case, and that of a second run with blocks and threads in reverse if there was one.
 
-    The files hold the raw bytes of the output in the case's dtype, poisoned before the run (see poison.py).
+    The files hold the raw bytes of the output in the case's dtype, poisoned before the run (see poison.py). `tile`:
+    what the kernel stores at a time, for the map of a wrong output.
     """
     posed = _posed(exercise, case, sizes, seed)
     try:
@@ -77,10 +85,10 @@ def judge(
         return CaseJudgement(output=Judgement(verdict=Verdict.FAILED, message=message, detail=_detail(posed)))
     comparison = _compare(posed, first)
     if second is None:
-        return CaseJudgement(output=_judge(posed, first, comparison))
+        return CaseJudgement(output=_judge(posed, first, comparison, tile))
     runs = Runs(exercise.output, first, second, posed.expected, (comparison, _compare(posed, second)))
     finding = compare_runs(runs, case.dtype, posed.tolerance)
-    return CaseJudgement(output=_judge(posed, first, comparison, finding), order=_order(posed, finding))
+    return CaseJudgement(output=_judge(posed, first, comparison, tile, finding), order=_order(posed, finding))
 
 
 def judge_printed(exercise: Exercise, case: Case, sizes: Sizes, seed: int, output: str) -> Fault | None:
@@ -133,13 +141,27 @@ def _compare(posed: Posed, found: torch.Tensor) -> Comparison:
     return comparison
 
 
-def _judge(posed: Posed, found: torch.Tensor, comparison: Comparison, finding: Finding | None = None) -> Judgement:
+def _judge(
+    posed: Posed,
+    found: torch.Tensor,
+    comparison: Comparison,
+    tile: tuple[int, ...] | None,
+    finding: Finding | None = None,
+) -> Judgement:
     if comparison.agrees:
         error = comparison.measures.frobenius if comparison.measures else None
         return Judgement(verdict=Verdict.PASSED, detail=_detail(posed, error=error))
     dependence = finding.dependence if finding is not None else None
     answer = Answer(
-        posed.exercise.output, posed.case.dtype, found, posed.expected, comparison, posed.tolerance, dependence
+        posed.exercise.output,
+        posed.case.dtype,
+        found,
+        posed.expected,
+        comparison,
+        posed.tolerance,
+        dependence,
+        tile,
+        posed.exercise.row_name,
     )
     explanation = explain(answer, lambda: _mistake(posed, found))
     fields = explanation.detail.model_dump(exclude_none=True)

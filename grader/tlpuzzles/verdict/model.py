@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, model_validator
 
+from tlpuzzles.verdict.error_map import ErrorMap
 from tlpuzzles.verdict.measured import Compiled, Gpu, Stopped
 from tlpuzzles.verdict.outcomes import Kind as Kind
 from tlpuzzles.verdict.outcomes import Verdict as Verdict
@@ -71,6 +72,8 @@ class Detail(_Model):
     found: Number | None = None
     error: float | None = None
     """Relative Frobenius error against the float64 reference; null if not finite."""
+    error_map: ErrorMap | None = None
+    """Where the output is wrong and how, by cells; null where no element is wrong by itself."""
     location: Location | None = None
     raw: str | None = None
     """The message of TileLang, TVM or the compiler as it came."""

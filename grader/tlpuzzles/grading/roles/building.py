@@ -17,6 +17,7 @@ from tlpuzzles.grading.submission import Problem
 from tlpuzzles.kernel.capsule import Capsule, CapsuleError, Document, digest, read
 from tlpuzzles.kernel.facts import Kernel
 from tlpuzzles.kernel.findings import Finding, Kind
+from tlpuzzles.kernel.stored import output_tile
 from tlpuzzles.kernel.unset import read_before_set
 from tlpuzzles.kernel.vet import Vetting, vet
 
@@ -72,6 +73,7 @@ class _Building:
             "digest": digest(document),
             "source": None if source is None else str(source),
             "symbol": self._symbol,
+            "tile": output_tile(Kernel(document.func), vetting.parameters),
         }
 
     def _requirements(self, document: Document, vetting: Vetting) -> dict[str, dict[str, Any] | None]:

@@ -23,8 +23,8 @@ Emit = Callable[[dict[str, Any]], None]
 
 def judge(job: Mapping[str, Any], emit: Emit) -> None:
     """Job: task ("draw" or "judge"), exercise, seed, folder, cases: a list of {"id", "like", "sizes"}; to judge also
-    outputs (by case, one file or two), printed (by case) and dump (a folder or None). Emits "drawn" or "judged" for
-    each case, and "printed" if prints are graded."""
+    outputs (by case, one file or two), tiles (by case), printed (by case) and dump (a folder or None). Emits "drawn" or
+    "judged" for each case, and "printed" if prints are graded."""
     exercise = catalog.find(job["exercise"])
     # What this process was forked from has one thread, for a pool does not survive a fork. This one can have its own.
     torch.set_num_threads(max(1, min(MOST_THREADS, (os.cpu_count() or 1) // 2)))
@@ -55,7 +55,8 @@ def _draw(exercise: Exercise, case: Case, sizes: Sizes, job: Mapping[str, Any]) 
 def _judge(exercise: Exercise, case: Case, sizes: Sizes, job: Mapping[str, Any]) -> dict[str, Any]:
     outputs = [Path(file) for file in job["outputs"][case.id]]
     seed = job["seed"]
-    answer = court.judge(exercise, case, sizes, seed, *outputs)
+    tile = job["tiles"].get(case.id)
+    answer = court.judge(exercise, case, sizes, seed, *outputs, tile=None if tile is None else tuple(tile))
     files = [inputs_folder(Path(job["folder"]), case) / f"{tensor.name}.bin" for tensor in exercise.inputs]
     changed = court.changed_inputs(exercise, case, sizes, seed, files)
     message = {"kind": "judged", "case": case.id, "changed": changed, **answer.model_dump(mode="json")}
