@@ -46,6 +46,9 @@ COMMANDS = (
     Command("cheatsheet", "tlpuzzles.commands.cheatsheet:cheatsheet", "See the TileLang language on one screen."),
     Command("grade", "tlpuzzles.commands.grade:grade", "Check a kernel: what is right, what is wrong, and why."),
     Command(
+        "inspect", "tlpuzzles.commands.inspect:inspect", "See what TileLang made of a kernel: source, layouts, limits."
+    ),
+    Command(
         "calibrate", "tlpuzzles.commands.calibrate:calibrate", "For teachers: measure marks for the speed on your GPU."
     ),
     Command("doctor", "tlpuzzles.commands.doctor:doctor", "Check the installation, the GPU and the compilers."),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from tlpuzzles.border.limits import hide
+from tlpuzzles.commands.files import class_arch, file_of
 from tlpuzzles.commands.output import console, plain, print_quiet
 from tlpuzzles.commands.working import warm_process
 from tlpuzzles.course import catalog
@@ -20,7 +21,6 @@ from tlpuzzles.errors import UsageError
 from tlpuzzles.grading.choices import DeviceChoice, Portability
 from tlpuzzles.grading.plan import SPEED
 from tlpuzzles.workspace.folders import current_folder, find_workspace, shipped, workspace_root
-from tlpuzzles.workspace.marker import MARKER, read_marker
 
 if TYPE_CHECKING:
     from tlpuzzles.grading.options import Step
@@ -117,7 +117,7 @@ def grade(
             only=case,
             dump=None if dump is None else _dump_folder(dump),
             portability=portability,
-            class_arch=_class_arch(jobs[0][1]),
+            class_arch=class_arch(jobs[0][1]),
             speed=speed,
             thresholds=_thresholds(jobs[0][1], chosen.shown),
         )
@@ -161,31 +161,7 @@ def _job(name: str | None, file: Path | None) -> tuple[Exercise, Path]:
     if name is None:
         raise UsageError("Which exercise? Name one, as in `tlpuzzles grade 1`, or give --all.")
     exercise = catalog.find(name)
-    if file is not None:
-        _check_path(exercise, file)
-        return exercise, file
-    path = find_workspace(current_folder()).file(exercise)
-    if not path.exists():
-        raise UsageError(f"Your workspace has no file {path}. `tlpuzzles init` puts back what is missing.")
-    return exercise, path
-
-
-def _check_path(exercise: Exercise, file: Path) -> None:
-    """Raises UsageError for the name of an exercise where the path of a file is due."""
-    if file.exists() or file.suffix or len(file.parts) != 1:
-        return
-    called = [other for other in (exercise, *catalog.exercises()) if catalog.resembles(other, file.name)]
-    if called:
-        raise UsageError(
-            f"There is no file {file}. If you mean the exercise {called[0].slug}, leave the path of a file out: "
-            f"`tlpuzzles grade {called[0].number}` grades your workspace's."
-        )
-
-
-def _class_arch(file: Path) -> str | None:
-    """The GPU that the course.toml around here names, or, without one here, the one around the file."""
-    root = workspace_root(current_folder()) or workspace_root(file.resolve().parent)
-    return None if root is None else read_marker(root / MARKER).arch
+    return exercise, file_of(exercise, file, "grade")
 
 
 def _content(file: Path) -> bytes:
