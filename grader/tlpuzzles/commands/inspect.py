@@ -93,7 +93,9 @@ def inspect(
 
         files = draw(found.seen.tiles, _folder(svg))
         if not as_json:
-            print_quiet(f"{svg} has {', '.join(files)}." if files else "--svg drew nothing: the kernel has no tiles.")
+            print_quiet(
+                f"Drawn in {svg}: {len(files)} tiles." if files else "--svg drew nothing: the kernel has no tiles."
+            )
     if found.problem is not None:
         ours = found.problem.verdict is Verdict.ERROR
         raise typer.Exit(ExitStatus.UNDECIDED if ours else ExitStatus.FAILED)

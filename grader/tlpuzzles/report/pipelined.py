@@ -14,7 +14,7 @@ from tlpuzzles.seeing.model import Pipeline, Seen, Way
 def pipelined(seen: Seen, page: Page, marks: Marks) -> None:
     """Each loop, and then each sentence about it."""
     if not seen.pipelines:
-        page.paragraph("The kernel has no T.Pipelined loop.", lead="  ")
+        page.paragraph("The kernel has no T.Pipelined loop with stages: nothing is copied ahead.", lead="  ")
     for number, pipeline in enumerate(seen.pipelines):
         if number:
             page.blank()
@@ -23,8 +23,9 @@ def pipelined(seen: Seen, page: Page, marks: Marks) -> None:
         name = marks.clean(pipeline.loop)
         head = Text.assemble((f"{name}: {trips}, num_stages={pipeline.stages}", "bold"), (line, "dim"))
         page.paragraph(head, lead="  ")
+        bullet = "-" if marks.is_ascii else marks.separator
         for sentence in sentences(pipeline):
-            page.paragraph(sentence, lead=Text.assemble("  ", (marks.separator, "cyan"), " "))
+            page.paragraph(sentence, lead=Text.assemble("  ", (bullet, "cyan"), " "))
 
 
 def sentences(pipeline: Pipeline) -> list[str]:
@@ -33,7 +34,7 @@ def sentences(pipeline: Pipeline) -> list[str]:
     if pipeline.ahead:
         told.append(_parts(pipeline))
     if pipeline.way is Way.CP_ASYNC:
-        told += _groups(pipeline)
+        told.append(_groups(pipeline))
     if pipeline.copies:
         tiles = ", ".join(f"{count} of {name}" for name, count in pipeline.copies.items())
         told.append(f"Shared memory holds {tiles}.")
@@ -82,20 +83,15 @@ _ROUTES: dict[Way, Callable[[Pipeline], str]] = {
 
 def _parts(pipeline: Pipeline) -> str:
     ahead = pipeline.ahead
-    trips = "trip" if ahead == 1 else "trips"
-    if pipeline.trips is None:
-        return (
-            f"Prologue: copies for {ahead} {trips}. Steady state: a loop that copies for the trip {ahead} ahead and "
-            f"computes. Epilogue: the last {ahead} {trips} computed."
-        )
-    steady = max(pipeline.trips - ahead, 0)
+    trips, last = ("1 trip", "the last trip") if ahead == 1 else (f"{ahead} trips", f"the last {ahead} trips")
+    left = "" if pipeline.trips is None else f" of {max(pipeline.trips - ahead, 0):,} trips"
     return (
-        f"Prologue: copies for {ahead} {trips}. Steady state: a loop of {steady:,} that copies for the trip "
-        f"{ahead} ahead and computes. Epilogue: the last {ahead} {trips} computed."
+        f"Prologue: copies for {trips}. Steady state: a loop{left} that copies for the trip {ahead} ahead and "
+        f"computes. Epilogue: {last} computed."
     )
 
 
-def _groups(pipeline: Pipeline) -> list[str]:
-    waits = " and ".join(f"at most {left}" for left in pipeline.waits)
+def _groups(pipeline: Pipeline) -> str:
     told = f"Groups of copies: {pipeline.groups_before} before the loop, {pipeline.groups} more in each trip"
-    return [f"{told}, which waits until {waits} are under way." if waits else f"{told}."]
+    most = " and then ".join(f"at most {left}" for left in pipeline.waits)
+    return f"{told}. A trip waits until {most} are under way." if most else f"{told}."

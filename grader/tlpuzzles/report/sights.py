@@ -29,16 +29,16 @@ STYLES = {
 }
 """By kind: what moves data, what waits, what computes."""
 PLACES = 11
-"""Columns for the lines' numbers."""
+"""The most columns for lines' numbers."""
 NARROW = 76
 
 
 def landmark_lines(seen: Seen, page: Page, marks: Marks) -> None:
     """One row for each landmark: lines, kind, plain words."""
     widest = max((len(sight.kind) for sight in seen.sights), default=0)
-    for sight in seen.sights:
-        where = _places(sight.lines, marks)
-        lead = Text.assemble((where.rjust(PLACES), "dim"), "  ")
+    places = [_places(sight.lines, marks) for sight in seen.sights]
+    for sight, where in zip(seen.sights, places, strict=True):
+        lead = Text.assemble("  ", (where.rjust(max(map(len, places))), "dim"), "  ")
         name = Text(sight.kind, style=STYLES.get(sight.kind, "default"))
         if page.width < NARROW:
             page.paragraph(Text.assemble(name, "  ", sight.says), lead=lead)

@@ -30,7 +30,7 @@ def tile_grids(tiles: Sequence[Tile], page: Page, marks: Marks) -> None:
         names = marks.clean(", ".join(tile.name for tile in alike))
         page.paragraph(Text.assemble((names, "bold"), f"  {shape} {first.dtype}"), lead="  ")
         if isinstance(first.held, Fragment):
-            _fragment(first.held, page)
+            _fragment(first.held, page, marks)
         else:
             _shared(first.held, first, page)
 
@@ -52,11 +52,11 @@ def _drawn(tile: Tile) -> tuple[object, ...]:
     return (tile.dtype, tile.shape, held.model_copy(update={"base": 0}) if isinstance(held, Shared) else held)
 
 
-def _fragment(held: Fragment, page: Page) -> None:
+def _fragment(held: Fragment, page: Page, marks: Marks) -> None:
     copies = f", each element by {held.copies} of them" if held.copies > 1 else ""
     told = (
         f"In the registers of {held.threads} threads{copies}: {held.places:,} elements in {held.registers:,} registers "
-        "a thread."
+        "a thread. T5/r2 is element 2 of thread 5's."
     )
     page.paragraph(told, lead="  ", style="dim")
     cells = [
@@ -65,7 +65,7 @@ def _fragment(held: Fragment, page: Page) -> None:
     ]
     _grid(cells, page, step=1)
     if held.warps is not None and len(held.warps.rows) * len(held.warps.columns) > 1:
-        _warps(held.warps, page)
+        _warps(held.warps, page, marks)
 
 
 def _shared(held: Shared, tile: Tile, page: Page) -> None:
@@ -114,14 +114,20 @@ def _grid(cells: list[list[tuple[str, int]]], page: Page, *, step: int) -> None:
         page.line(line)
 
 
-def _warps(warps: WarpMap, page: Page) -> None:
+def _warps(warps: WarpMap, page: Page, marks: Marks) -> None:
     """Which warp holds which part."""
     page.paragraph("Its warps, by rows and columns:", lead="  ", style="dim")
     rows = [_band(band) for band in warps.rows]
     columns = [_band(band) for band in warps.columns]
     wide, label = max(6, *map(len, columns)), max(map(len, rows))
-    most = max((page.width - INDENT - label - 1) // (wide + 1), 1)
-    page.line((" " * (INDENT + label + 1) + " ".join(column.ljust(wide) for column in columns[:most]).rstrip(), "dim"))
+    most = max((page.width - INDENT - label - 1 - len(marks.ellipsis)) // (wide + 1), 1)
+    left_out = f" {marks.ellipsis}" if len(columns) > most else ""
+    page.line(
+        (
+            " " * (INDENT + label + 1) + " ".join(column.ljust(wide) for column in columns[:most]).rstrip() + left_out,
+            "dim",
+        )
+    )
     for name, owners in zip(rows, warps.warps, strict=True):
         line = Text.assemble(" " * INDENT, (name.ljust(label), "dim"))
         for warp in owners[:most]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape
@@ -12,9 +13,13 @@ from tlpuzzles.seeing.model import Band, Fragment, Shared, Tile, WarpMap
 
 ROWS, COLUMNS = 16, 16
 """Of the corner that is drawn."""
-_WIDE, _HIGH = 62, 22
+_WIDE, _HIGH = 72, 22
 """Of a cell."""
-_LEFT, _TOP = 56, 96
+_LEFT, _TOP = 56, 62
+"""Of the grid; below the lines that come before it."""
+_LINE = 17
+_LETTER = 6.4
+"""Width of a letter of those lines, about."""
 _EDGE = 20
 _NARROWEST = 560
 
@@ -56,9 +61,11 @@ def picture(tile: Tile) -> str:
     told = _fragment_says(held) if isinstance(held, Fragment) else _shared_says(held)
     cells = _fragment_cells(held) if isinstance(held, Fragment) else _shared_cells(held)
     step = 1 if isinstance(held, Fragment) else held.chunk
-    body, height = _grid(cells, step), _TOP + len(cells) * _HIGH
     warps = held.warps if isinstance(held, Fragment) else None
     width = max(_LEFT + len(cells[0]) * _WIDE + _EDGE, _NARROWEST)
+    rows = [row for line in told for row in textwrap.wrap(line, int((width - 2 * _EDGE) / _LETTER))]
+    top = _TOP + len(rows) * _LINE
+    body, height = _grid(cells, step, top), top + len(cells) * _HIGH
     if warps is not None and len(warps.rows) * len(warps.columns) > 1:
         body += _warp_map(warps, height + 44)
         height += 44 + len(warps.rows) * _HIGH
@@ -68,8 +75,8 @@ def picture(tile: Tile) -> str:
     title = f"{tile.name}, {shape} {tile.dtype}: where each element is"
     description = " ".join([*told, f"Drawn are the first {len(cells)} rows and {len(cells[0]) * step} columns."])
     lines = "".join(
-        f'<text class="says quiet" x="{_EDGE}" y="{50 + 17 * number}">{escape(line)}</text>\n'
-        for number, line in enumerate(told)
+        f'<text class="says quiet" x="{_EDGE}" y="{50 + _LINE * number}">{escape(row)}</text>\n'
+        for number, row in enumerate(rows)
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
@@ -84,7 +91,7 @@ def picture(tile: Tile) -> str:
 def _fragment_says(held: Fragment) -> list[str]:
     copies = f", each element by {held.copies}" if held.copies > 1 else ""
     return [
-        f"Held by {held.threads} threads{copies}; T5/r2 is place 2 of thread 5.",
+        f"Held by {held.threads} threads{copies}; T5/r2 is element 2 of those that thread 5 holds.",
         f"thread = {held.thread_formula};  place = {held.place_formula}",
     ]
 
@@ -111,10 +118,10 @@ def _shared_cells(held: Shared) -> list[list[tuple[str, int]]]:
     ]
 
 
-def _grid(cells: list[list[tuple[str, int]]], step: int) -> str:
-    parts = [_label(_LEFT + _WIDE * (at + 0.5), _TOP - 6, str(at * step)) for at in range(len(cells[0]))]
+def _grid(cells: list[list[tuple[str, int]]], step: int, start: int) -> str:
+    parts = [_label(_LEFT + _WIDE * (at + 0.5), start - 6, str(at * step)) for at in range(len(cells[0]))]
     for number, row in enumerate(cells):
-        top = _TOP + number * _HIGH
+        top = start + number * _HIGH
         parts.append(_label(_LEFT - 14, top + 15, str(number)))
         parts += [_cell(_LEFT + at * _WIDE, top, text, colour) for at, (text, colour) in enumerate(row)]
     return "".join(parts)

@@ -196,7 +196,9 @@ def _accesses(source: str) -> Iterator[Sight]:
         says = f"each thread {does} {names.VECTOR_BYTES[match['vector']]} bytes of {match['tensor']} at once"
         yield Sight(kind=kind, says=says, lines=(number,))
     for number, line in enumerate(source.splitlines(), 1):
-        for match in re.finditer(rf"(?P<store>^\s*)?(?<![&\w(])\b(?P<tensor>{'|'.join(tensors) or '(?!)'})\[", line):
+        for match in re.finditer(
+            rf"(?P<store>^\s*)?(?<!&\()(?<![&\w.])(?P<tensor>{'|'.join(tensors) or '(?!)'})\[", line
+        ):
             does, kind = ("writes", "store") if match["store"] is not None else ("reads", "load")
             says = f"each thread {does} {match['tensor']} element by element"
             yield Sight(kind=kind, says=says, lines=(number,))
