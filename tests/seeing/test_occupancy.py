@@ -33,6 +33,8 @@ def test_it_is_what_the_driver_of_an_h200_said() -> None:
         (L4, 256, 0, 40, 6, (Bound.REGISTERS, Bound.THREADS)),
         (T4, 128, 32_768, 40, 2, (Bound.SHARED,)),
         (H100, 384, 197_632, 168, 1, (Bound.SHARED, Bound.REGISTERS)),
+        # A quarter of the registers has room for three such warps, and what is left of each helps no other.
+        (A100, 32, 0, 136, 12, (Bound.REGISTERS,)),
         # 113 KiB twice with 1 KiB each for the system are the 228 KiB of an H100; a byte more is not.
         (H100, 128, 113 << 10, 32, 2, (Bound.SHARED,)),
         (H100, 128, (113 << 10) + 1, 32, 1, (Bound.SHARED,)),
