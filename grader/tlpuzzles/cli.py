@@ -52,6 +52,9 @@ COMMANDS = (
     Command("reset", "tlpuzzles.commands.reset:reset", "Start an exercise over; what you have is kept."),
     Command("solution", "tlpuzzles.commands.reference:solution", "Read the solution, when you have passed."),
     Command(
+        "inspect", "tlpuzzles.commands.inspect:inspect", "See what TileLang made of a kernel: source, layouts, limits."
+    ),
+    Command(
         "calibrate", "tlpuzzles.commands.calibrate:calibrate", "For teachers: measure marks for the speed on your GPU."
     ),
     Command("doctor", "tlpuzzles.commands.doctor:doctor", "Check the installation, the GPU and the compilers."),

@@ -229,7 +229,7 @@ def test_all_ends_with_a_table(workspace: Path, cache: str) -> None:
     [
         (["1", "missing.py"], "There is no file missing.py"),
         (["softmax"], "Do you mean 5, row_softmax?"),
-        (["5", "softmax"], "`tlpuzzles grade 5` grades your workspace's"),
+        (["5", "softmax"], "`tlpuzzles grade 5` takes your workspace's"),
         (["1", "."], "is a folder"),
         (["99"], 'no exercise "99"'),
         ([], "Which exercise?"),

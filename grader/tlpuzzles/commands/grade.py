@@ -14,6 +14,7 @@ from tlpuzzles.border.limits import hide
 from tlpuzzles.commands.of_workspace import class_arch, marks
 from tlpuzzles.commands.output import console, print_quiet
 from tlpuzzles.commands.remembering import keep_grading
+from tlpuzzles.commands.files import class_arch, file_of
 from tlpuzzles.commands.working import warm_process
 from tlpuzzles.course import catalog
 from tlpuzzles.course.vocabulary import Exercise
@@ -21,6 +22,7 @@ from tlpuzzles.errors import UsageError
 from tlpuzzles.grading.choices import DeviceChoice, Portability
 from tlpuzzles.grading.plan import SPEED
 from tlpuzzles.workspace.folders import current_folder, find_workspace, shipped
+from tlpuzzles.workspace.folders import current_folder, find_workspace, shipped, workspace_root
 
 if TYPE_CHECKING:
     from tlpuzzles.grading.options import Step
@@ -180,6 +182,7 @@ def _check_path(exercise: Exercise, file: Path) -> None:
             f"There is no file {file}. If you mean the exercise {called[0].slug}, leave the path of a file out: "
             f"`tlpuzzles grade {called[0].number}` grades your workspace's."
         )
+    return exercise, file_of(exercise, file, "grade")
 
 
 def _content(file: Path) -> bytes:

@@ -10,6 +10,7 @@ from functools import cache
 
 from tlpuzzles.course.functions import Answer, Call, Fault, FunctionCheck, Json, same
 from tlpuzzles.course.recorded import Recording, recording_of, recordings
+from tlpuzzles.seeing import names
 
 PRODUCTS = ("mma", "wgmma", "ldmatrix")
 COPIES = ("cp.async", "tma")
@@ -38,12 +39,12 @@ def _plain(text: str) -> str:
 
 
 PLACES: Mapping[str, str] = {
-    "mma": r"\btl::mma_sync\b",
-    "wgmma": r"\btl::wgmma_(?:ss|rs)\b",
-    "ldmatrix": r"\btl::ptx_ldmatrix_",
-    "cp.async": r"\btl::cp_async_gs",
-    "tma": r"\btl::tma_(?:load|store)\b",
-    "barriers": r"\b(?:__syncthreads|__sync_thread_partial)\b|\.wait\(",
+    "mma": names.MMA,
+    "wgmma": names.WGMMA,
+    "ldmatrix": names.LDMATRIX,
+    "cp.async": names.CP_ASYNC,
+    "tma": f"{names.TMA_LOAD}|{names.TMA_STORE}",
+    "barriers": f"{names.BARRIER}|{names.PARTIAL_BARRIER}|{names.MBARRIER_WAIT}",
 }
 """Where the landmarks are, to show a learner a line. What is right is the tool's count, which a test compares."""
 NAMES: Mapping[str, str] = {

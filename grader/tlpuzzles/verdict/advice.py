@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import ceil, prod
 from typing import Literal
 
+from tlpuzzles.device.limits import ARCHITECTURES, SM_REGISTERS
 from tlpuzzles.verdict.features import Feature
 from tlpuzzles.verdict.measured import Compiled
 
@@ -28,9 +29,7 @@ SMALL = 0.7
 
 _GROUP = 128
 """Threads of a warp group, and of the producer warps that TileLang adds."""
-_REGISTERS_OF_SM = 65536
-_THREADS_OF_SM = 1024
-"""The fewest of the four GPUs: a T4's."""
+_THREADS_OF_SM = min(architecture.sm_threads for architecture in ARCHITECTURES)
 
 
 @dataclass(frozen=True)
@@ -205,7 +204,7 @@ def _alone(kernel: _Kernel) -> str | None:
     compiled = kernel.compiled
     if kernel.hopper or compiled.blocks_per_sm != 1 or compiled.registers is None or compiled.shared_bytes is None:
         return None
-    if 2 * kernel.threads > _THREADS_OF_SM or 2 * kernel.threads * compiled.registers > _REGISTERS_OF_SM:
+    if 2 * kernel.threads > _THREADS_OF_SM or 2 * kernel.threads * compiled.registers > SM_REGISTERS:
         return None
     full = f"A block's {compiled.shared_bytes / 1024:.0f} KiB of shared memory leave no room for a second one beside it"
     if kernel.arch == "sm_75":

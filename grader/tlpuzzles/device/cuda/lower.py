@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import tilelang
 from tilelang import tvm
 from tilelang.cuda.backend import tilelang_callback_cuda_compile
 from tilelang.transform.pass_config import normalize_pass_configs
+from tvm.ir.instrument import pass_instrument
 from tvm.target import Target
 
 from tlpuzzles.catalogue.explanation import Explanation
@@ -30,10 +31,32 @@ _UNINITIALISED = re.compile(
 _TENSOR_CORE = ("mma_sync", "wgmma", "tcgen05")
 
 
-def lower(document: Document, pass_configs: Mapping[str, object], arch: str, *, nvcc: bool = False) -> Lowered:
+@dataclass
+class Watch:
+    """What `lower` leaves for who wants to see more than whether a kernel compiles."""
+
+    passes: tuple[str, ...]
+    """Passes of TileLang's after which the module is kept."""
+    modules: dict[str, Any] = field(default_factory=dict)
+    """By pass."""
+    source: str | None = None
+    """In CUDA C++; None if lowering did not come so far."""
+    footprints: dict[str, Footprint] = field(default_factory=dict)
+    """By kernel of that source."""
+
+
+def lower(
+    document: Document,
+    pass_configs: Mapping[str, object],
+    arch: str,
+    *,
+    nvcc: bool = False,
+    watch: Watch | None = None,
+) -> Lowered:
     """Whether a kernel compiles for `arch` ("sm_80"), why not, and what its blocks ask of the GPU. Prints nothing.
 
-    With `nvcc` the CUDA source is compiled too (seconds; its results are cached in TILELANG_CACHE_DIR).
+    With `nvcc` the CUDA source is compiled too (seconds; its results are cached in TILELANG_CACHE_DIR). `watch` is
+    filled on the way.
     """
     start = time.monotonic()
     launches: tuple[Footprint, ...] = ()
@@ -42,8 +65,11 @@ def lower(document: Document, pass_configs: Mapping[str, object], arch: str, *, 
     with captured() as printed:
         try:
             configs = normalize_pass_configs(dict(pass_configs))
-            artifact = _lowered(load(document), configs, arch)
-            launches = tuple(footprint(func) for func in artifact.device_mod.functions.values())
+            artifact = _lowered(load(document), configs, arch, watch)
+            asked = {str(var.name_hint): footprint(func) for var, func in artifact.device_mod.functions.items()}
+            launches = tuple(asked.values())
+            if watch is not None:
+                watch.source, watch.footprints = artifact.kernel_source, asked
             explanation = next((found for one in launches if (found := too_big(one, arch, document.func))), None)
             if explanation is not None:
                 outcome = LowerOutcome.TOO_BIG
@@ -92,10 +118,23 @@ def _target(arch: str) -> Any:
     return Target({"kind": "cuda", "arch": arch})
 
 
-def _lowered(func: Any, configs: dict[str, object], arch: str) -> Any:
+def _lowered(func: Any, configs: dict[str, object], arch: str, watch: Watch | None = None) -> Any:
     target = _target(arch)
-    with tvm.transform.PassContext(opt_level=3, config=configs), target:
+    instruments = [] if watch is None else [_Watching(watch)]
+    with tvm.transform.PassContext(opt_level=3, config=configs, instruments=instruments), target:
         return tilelang.lower(func, target=target, enable_device_compile=False)
+
+
+@pass_instrument
+class _Watching:
+    """Keeps modules as they are after certain passes."""
+
+    def __init__(self, watch: Watch) -> None:
+        self.watch = watch
+
+    def run_after_pass(self, module: Any, info: Any) -> None:
+        if info.name in self.watch.passes:
+            self.watch.modules[info.name] = module
 
 
 def _notes(source: str, arch: str, document: Document) -> tuple[Note, ...]:

@@ -17,6 +17,7 @@ from tilelang.cuda.backend import tilelang_callback_cuda_compile
 from tilelang.transform.pass_config import normalize_pass_configs
 from tvm.target import Target
 
+from tlpuzzles.seeing import names
 from tlpuzzles.verdict.features import Feature
 from tlpuzzles.verdict.measured import Compiled
 
@@ -26,29 +27,23 @@ _LIBRARIES = ("libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1")
 _SHARED_BYTES, _LOCAL_BYTES, _REGISTERS, _MOST_DYNAMIC = 1, 3, 4, 8
 """CUfunction_attribute of the driver API; the first is of static shared memory, the last a limit for dynamic."""
 
-_KERNEL = re.compile(r"__global__\s+void\s+__launch_bounds__\((?P<threads>\d+)\b[^)]*\)\s+(?P<name>\w+)\(")
 _DYNAMIC = "extern __shared__"
 _LAUNCH_NUMBER = re.compile(r"v_int64\) = \(\(int64_t\)(\d+)\);")
 """In the host's source: an argument of a call. Of a launch: blocks, threads, and dynamic shared memory last, if any."""
 _FEATURES = {
-    Feature.WGMMA: r"\btl::wgmma_(?:ss|rs)\b",
-    Feature.MMA: r"\btl::mma_sync\b",
-    Feature.LDMATRIX: r"\btl::ptx_ldmatrix_",
-    Feature.TMA_LOADS: r"\btl::tma_load",
-    Feature.TMA_STORES: r"\btl::tma_store(?!_arrive|_wait)",
-    Feature.CP_ASYNC: r"\btl::cp_async_gs",
-    Feature.MBARRIERS: r"\.wait\(",
-    Feature.PRODUCERS: r"\btl::warpgroup_reg_dealloc\b",
-    Feature.VECTOR_LOADS: r"\btl::load_global_(?:64|128|256)\b",
-    Feature.VECTOR_STORES: r"\btl::store_global_(?:64|128|256)\b",
-    Feature.SWIZZLE: r"\btl::rasterization2D(?:Row|Column)\b",
-    Feature.PRECISE: r"\b(?:expf|tanhf)\(",
+    Feature.WGMMA: names.WGMMA,
+    Feature.MMA: names.MMA,
+    Feature.LDMATRIX: names.LDMATRIX,
+    Feature.TMA_LOADS: names.TMA_LOAD,
+    Feature.TMA_STORES: names.TMA_STORE,
+    Feature.CP_ASYNC: names.CP_ASYNC,
+    Feature.MBARRIERS: names.MBARRIER_WAIT,
+    Feature.PRODUCERS: names.PRODUCERS,
+    Feature.VECTOR_LOADS: names.VECTOR_LOAD,
+    Feature.VECTOR_STORES: names.VECTOR_STORE,
+    Feature.SWIZZLE: names.SWIZZLE,
+    Feature.PRECISE: names.PRECISE,
 }
-"""Calls that TileLang 0.1.15 writes. What only prepares or awaits a copy or a product has other names."""
-_TENSORS = re.compile(r"\*\s*__restrict__\s+(\w+)")
-"""Parameters that point into device memory."""
-_VECTORS = "uint2|uint4|float2|float4|double2|longlong2|longlong4|ulonglong2|ulonglong4"
-"""Types of 8, 16 or 32 bytes, as which a thread reads or writes several elements."""
 
 
 def compiled(kernel: Any, arch: str, pass_configs: Mapping[str, object]) -> Compiled:
@@ -90,7 +85,7 @@ class Launch:
 
 def launches(source: str, host: str) -> tuple[Launch, ...]:
     """Every kernel of a CUDA source, with what the host's source says of its launch."""
-    bodies = _KERNEL.split(source)[1:]
+    bodies = names.KERNEL.split(source)[1:]
     return tuple(
         Launch(name, int(threads), _dynamic_bytes(name, host) if _DYNAMIC in body else 0)
         for threads, name, body in zip(bodies[::3], bodies[1::3], bodies[2::3], strict=True)
@@ -102,13 +97,10 @@ def features(source: str, pass_configs: Mapping[str, object]) -> tuple[Feature, 
     found = {feature for feature, pattern in _FEATURES.items() if re.search(pattern, source)}
     if pass_configs.get(FAST_MATH):
         found.discard(Feature.PRECISE)
-    tensors = "|".join(set(_TENSORS.findall(source)))
-    if tensors:
-        # A store begins a statement; everywhere else an access is a load.
-        access = rf"(?P<store>[;{{}}]\s*)?\*\((?:{_VECTORS})\s*\*\)\((?:{tensors})\b"
-        found |= {
-            Feature.VECTOR_STORES if match["store"] else Feature.VECTOR_LOADS for match in re.finditer(access, source)
-        }
+    found |= {
+        Feature.VECTOR_STORES if match["store"] is not None else Feature.VECTOR_LOADS
+        for match in names.vector_accesses(source, names.tensors(source))
+    }
     return tuple(feature for feature in Feature if feature in found)
 
 
