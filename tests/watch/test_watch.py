@@ -127,10 +127,37 @@ def test_a_file_saved_again_while_it_is_graded_is_graded_anew_at_once(start: Cal
     terminal.save(HANGS)
     terminal.sees("tracing")
     time.sleep(1)
-    begin = time.monotonic()
+    terminal.save(WRONG)
+    assert terminal.child.expect(["difference|subtract|A - B", "took too long|took longer"]) == 0, "it was waited for"
+
+
+def test_a_reset_is_asked_for_and_keeps_what_was_there(start: Callable[..., Terminal], workspace: Path) -> None:
+    terminal = start()
+    terminal.sees(READY)
     terminal.save(WRONG)
     terminal.sees("NOT YET RIGHT")
-    assert time.monotonic() - begin < 18, "the file that hangs was waited for"
+    terminal.sees(READY)
+    terminal.press("r")
+    terminal.sees("y for yes")
+    terminal.press("n")
+    terminal.sees("stays as it is")
+    assert terminal.file.read_text() == WRONG
+    terminal.press("r")
+    terminal.sees("y for yes")
+    terminal.press("y")
+    terminal.sees("The skeleton is back")
+    terminal.sees(r"attempt \d")
+    assert "TODO 1" in terminal.file.read_text()
+
+
+def test_what_has_passed_is_not_begun_with_again(start: Callable[..., Terminal], workspace: Path) -> None:
+    terminal = start()
+    terminal.sees(READY)
+    terminal.save(GOOD)
+    terminal.sees("Next: exercise 2")
+    terminal.press("q")
+    assert terminal.ends() == 0
+    start().watches("2 02_tiled_gemm/tiled_gemm.py")
 
 
 def test_another_exercise_that_is_saved_is_the_one_that_is_watched(

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from tlpuzzles.border.limits import hide
-from tlpuzzles.commands.of_workspace import class_arch, marks
+from tlpuzzles.commands.files import class_arch, file_of
+from tlpuzzles.commands.of_workspace import marks
 from tlpuzzles.commands.output import console, print_quiet
 from tlpuzzles.commands.remembering import keep_grading
-from tlpuzzles.commands.files import class_arch, file_of
 from tlpuzzles.commands.working import warm_process
 from tlpuzzles.course import catalog
 from tlpuzzles.course.vocabulary import Exercise
@@ -22,7 +22,6 @@ from tlpuzzles.errors import UsageError
 from tlpuzzles.grading.choices import DeviceChoice, Portability
 from tlpuzzles.grading.plan import SPEED
 from tlpuzzles.workspace.folders import current_folder, find_workspace, shipped
-from tlpuzzles.workspace.folders import current_folder, find_workspace, shipped, workspace_root
 
 if TYPE_CHECKING:
     from tlpuzzles.grading.options import Step
@@ -163,25 +162,6 @@ def _job(name: str | None, file: Path | None) -> tuple[Exercise, Path]:
     if name is None:
         raise UsageError("Which exercise? Name one, as in `tlpuzzles grade 1`, or give --all.")
     exercise = catalog.find(name)
-    if file is not None:
-        _check_path(exercise, file)
-        return exercise, file
-    path = find_workspace(current_folder()).file(exercise)
-    if not path.exists():
-        raise UsageError(f"Your workspace has no file {path}. `tlpuzzles init` puts back what is missing.")
-    return exercise, path
-
-
-def _check_path(exercise: Exercise, file: Path) -> None:
-    """Raises UsageError for the name of an exercise where the path of a file is due."""
-    if file.exists() or file.suffix or len(file.parts) != 1:
-        return
-    called = [other for other in (exercise, *catalog.exercises()) if catalog.resembles(other, file.name)]
-    if called:
-        raise UsageError(
-            f"There is no file {file}. If you mean the exercise {called[0].slug}, leave the path of a file out: "
-            f"`tlpuzzles grade {called[0].number}` grades your workspace's."
-        )
     return exercise, file_of(exercise, file, "grade")
 
 

@@ -9,17 +9,10 @@ from typing import TYPE_CHECKING
 from tlpuzzles.commands.output import console, plain
 from tlpuzzles.course import catalog
 from tlpuzzles.workspace.folders import current_folder, workspace_root
-from tlpuzzles.workspace.marker import MARKER, read_marker
 
 if TYPE_CHECKING:
     from tlpuzzles.verdict.model import Device
     from tlpuzzles.verdict.thresholds import Thresholds
-
-
-def class_arch(file: Path) -> str | None:
-    """The GPU that the course.toml around here names, or, without one here, the one around the file."""
-    root = workspace_root(current_folder()) or workspace_root(file.resolve().parent)
-    return None if root is None else read_marker(root / MARKER).arch
 
 
 def marks(file: Path, device: Device | None = None) -> Thresholds:

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from tlpuzzles.border.limits import hide
-from tlpuzzles.commands.of_workspace import class_arch, marks
+from tlpuzzles.commands.files import class_arch
+from tlpuzzles.commands.of_workspace import marks
 from tlpuzzles.commands.output import console
+from tlpuzzles.commands.remembering import pasts
 from tlpuzzles.commands.working import warm_process
 from tlpuzzles.course import catalog
 from tlpuzzles.grading.choices import DeviceChoice
+from tlpuzzles.workspace.attempts import State
 from tlpuzzles.workspace.folders import current_folder, find_workspace
 from tlpuzzles.workspace.marker import MARKER
 
@@ -25,7 +28,7 @@ def watch(
         typer.Argument(
             metavar="N",
             show_default=False,
-            help="The exercise to begin with.",
+            help="The exercise to begin with; if left out, the first not passed.",
         ),
     ] = None,
     device: Annotated[DeviceChoice, typer.Option(help="Where the kernel runs; auto takes a GPU if there is one.")] = (
@@ -38,7 +41,7 @@ def watch(
     """Grade a file each time you save it, and go on to the next exercise when it passes.
 
     Leave it running beside your editor. What failed before is asked first; what has passed is not run again as long as
-    the kernel stays the same. Keys: h hint, s lesson, l list, g grade again, n next, p previous, q quit.
+    the kernel stays the same. Keys: h hint, s lesson, l list, g grade again, r reset, n next, p previous, q quit.
 
     \b
     Examples:
@@ -47,7 +50,9 @@ def watch(
     """
     workspace = find_workspace(current_folder())
     exercises = catalog.exercises()
-    current = catalog.find(name) if name is not None else exercises[0]
+    passed = {slug for slug, past in pasts(workspace.root).items() if past.state is State.PASSED}
+    first = next((exercise for exercise in exercises if exercise.slug not in passed), exercises[0])
+    current = first if name is None else catalog.find(name)
     hide()  # it knows the seed
     with warm_process() as (warm, scratch):
         from dataclasses import replace
@@ -84,7 +89,7 @@ def watch(
                 Screen(out, keys=keys.are_there),
                 _actions(),
                 current,
-                set(),
+                passed,
             )
             # Before the first file is saved, and while torch and tilelang are imported.
             chosen.prepare()
@@ -95,6 +100,8 @@ def watch(
 def _actions() -> Actions:
     from tlpuzzles.commands.hint import hint
     from tlpuzzles.commands.list import list_exercises
+    from tlpuzzles.commands.remembering import keep_grading
+    from tlpuzzles.commands.reset import reset
     from tlpuzzles.commands.show import show
     from tlpuzzles.watch.session import Actions
 
@@ -102,4 +109,6 @@ def _actions() -> Actions:
         list_all=list_exercises,
         lesson=lambda exercise: show(str(exercise.number)),
         hint=lambda exercise, level: hint(str(exercise.number), level),
+        reset=lambda exercise: reset(str(exercise.number)),
+        keep=keep_grading,
     )

@@ -13,6 +13,7 @@ from tlpuzzles.device.cpu import processes
 from tlpuzzles.errors import UsageError
 from tlpuzzles.grading.grader import Grader
 from tlpuzzles.grading.options import Options, Step
+from tlpuzzles.grading.submission import Submission
 from tlpuzzles.verdict.model import Result
 from tlpuzzles.watch.stages import Stage, goes_on
 from tlpuzzles.workspace.folders import shipped
@@ -67,6 +68,11 @@ class Regrading:
     @property
     def is_wanted(self) -> bool:
         return not self._unwanted.is_set()
+
+    @property
+    def handed_in(self) -> Submission | None:
+        """The file as it was graded."""
+        return self._grader.handed_in
 
     def give_up(self) -> None:
         """Kills what it runs, and waits for a while until it has noticed."""

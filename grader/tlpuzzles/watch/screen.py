@@ -20,6 +20,7 @@ KEYS = (
     ("s", "lesson"),
     ("l", "list"),
     ("g", "grade"),
+    ("r", "reset"),
     ("n", "next"),
     ("p", "previous"),
     ("q", "quit"),

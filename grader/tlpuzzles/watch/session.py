@@ -14,6 +14,7 @@ from tlpuzzles.errors import UsageError
 from tlpuzzles.grading.grader import Grader
 from tlpuzzles.grading.options import Options
 from tlpuzzles.grading.plan import new_seed
+from tlpuzzles.grading.submission import Submission
 from tlpuzzles.verdict.model import Result, Verdict
 from tlpuzzles.watch.regrading import Graded, NotGraded, Regrading
 from tlpuzzles.watch.screen import Screen
@@ -41,6 +42,10 @@ class Actions:
     lesson: Callable[[Exercise], None]
     hint: Callable[[Exercise, int], None]
     """Raises UsageError for a level that there is not."""
+    reset: Callable[[Exercise], None]
+    """Puts the skeleton back and says where the file is now that was there. Raises UsageError if it cannot be."""
+    keep: Callable[[Exercise, Submission | None, Result], None]
+    """Keeps a result in the workspace's record."""
 
 
 @dataclass
@@ -62,23 +67,28 @@ class Session:
     _regrading: Regrading | None = None
     _before: dict[str, Before] = field(default_factory=dict)
     _hints: dict[str, int] = field(default_factory=dict)
+    _asked: bool = False
+    """Whether the next key answers "reset?"."""
     # The same sizes as long as the session lasts: a kernel that has not changed is then known.
     _sizes: bytes = field(default_factory=lambda: secrets.token_bytes(8))
     _content: bytes | None = None
 
     def run(self) -> None:
-        self._grade()
-        while True:
-            event = self.events.get()
-            if isinstance(event, Pressed):
-                if self._press(event.key):
-                    break
-            elif isinstance(event, Saved):
-                self._save(event.file)
-            elif event.of is self._regrading and event.of.is_wanted:
-                self._take(event)
-        self._give_up()
-        self.screen.still()
+        try:
+            self._grade()
+            while True:
+                event = self.events.get()
+                if isinstance(event, Pressed):
+                    if self._press(event.key):
+                        return
+                elif isinstance(event, Saved):
+                    self._save(event.file)
+                elif event.of is self._regrading and event.of.is_wanted:
+                    self._take(event)
+        finally:
+            # Also where Ctrl-C ends it: the cursor that a display of progress hides comes back.
+            self.screen.still()
+            self._give_up()
 
     # --- what is graded
 
@@ -94,6 +104,7 @@ class Session:
 
     def _grade(self) -> None:
         self._give_up()
+        self._asked = False
         self._content = _content(self._file())
         exercise = self.current
         grader = self.grader()
@@ -129,6 +140,7 @@ class Session:
             return
         if event.is_last:
             self._regrading = None
+            self.actions.keep(exercise, event.of.handed_in, result)
         # What a report says of the next exercise is said here, where the next one comes by itself.
         self.screen.report(result, exercise, None)
         if event.is_last and result.verdict is Verdict.PASSED:
@@ -157,6 +169,14 @@ class Session:
 
     def _press(self, key: str) -> bool:
         """True to quit."""
+        if self._asked:
+            self._asked = False
+            if key == "y":
+                self._reset()
+                return False
+            self.screen.say("Your file stays as it is.")
+            self._rest()
+            return False
         number = self.exercises.index(self.current)
         if key == "q":
             return True
@@ -168,6 +188,10 @@ class Session:
             self._text(self.actions.list_all)
         elif key == "g":
             self._grade()
+        elif key == "r":
+            self._asked = True
+            self.screen.still()
+            self.screen.say("Put the skeleton back? A copy is kept. y for yes.")
         elif key == "n" and number + 1 < len(self.exercises):
             self._turn(self.exercises[number + 1])
         elif key == "p" and number > 0:
@@ -197,6 +221,18 @@ class Session:
                 self.actions.hint(self.current, level - 1)
 
         self._text(print_it)
+
+    def _reset(self) -> None:
+        self._give_up()
+        self.screen.fresh()
+        try:
+            self.actions.reset(self.current)
+        except UsageError as error:
+            self.screen.say(str(error), style="red")
+        # Not graded at once, so that what was said can be read.
+        self._content = _content(self._file())
+        self._before.pop(self.current.slug, None)
+        self._rest()
 
     def _rest(self) -> None:
         self.screen.keys(f"{self.current.number} {self.current.folder}/{self.current.file}")
