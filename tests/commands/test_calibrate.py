@@ -17,7 +17,7 @@ from tests.commands.running import Ran, run
 from tests.grading.timed import NOISY, T4, WRONG, Said, result
 from tlpuzzles.commands import calibrate as command
 from tlpuzzles.commands import working
-from tlpuzzles.commands.grade import _thresholds as thresholds_of_grade
+from tlpuzzles.commands.of_workspace import marks as thresholds_of_grade
 from tlpuzzles.course import catalog
 from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.device.cuda.devices import Devices, Gpu, Presence
