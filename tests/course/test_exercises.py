@@ -87,9 +87,16 @@ def test_the_bias_of_the_first_tile_is_never_all_that_is_needed() -> None:
 def test_ragged_rows_end_well_before_the_tiles_that_are_padded_for_them() -> None:
     """Few zeros past the end would change a sum by less than the tolerance."""
     for sizes in _draws(ROW_SOFTMAX, "ragged"):
-        assert sizes["M"] % 2 == sizes["N"] % 2 == 1
+        assert sizes["M"] % 2
         assert -sizes["N"] % 128 >= 17
         assert (1 << sizes["N"].bit_length()) - sizes["N"] >= 17
+
+
+def test_rows_rounded_up_to_a_multiple_of_128_are_no_power_of_two() -> None:
+    """A tile so long would be right, and of odd lengths TileLang takes most."""
+    for sizes in _draws(ROW_SOFTMAX, "ragged"):
+        assert -(-sizes["N"] // 128) in (5, 7)
+        assert sizes["N"] % 4 == 0
 
 
 def test_ragged_sizes_are_multiples_of_no_tile() -> None:
@@ -121,6 +128,7 @@ def test_rows_are_long_and_short_enough_for_kernels_that_take_some_lengths_only(
         assert 4096 + 64 < sizes["N"] < 8192 - 64
         assert sizes["N"] % 2
     assert all(2 < sizes["N"] < 32 for sizes in _draws(ROW_SOFTMAX, "short-rows"))
+    assert {sizes["N"] for sizes in _draws(ROW_SOFTMAX, "other-lengths")} == {33, 96, 8192}
 
 
 def test_sums_are_long_enough_to_show_float16_accumulation() -> None:
@@ -138,9 +146,9 @@ def test_variants_begin_with_a_ragged_case(exercise: Exercise) -> None:
 
 
 @each_exercise
-def test_a_gpu_compiles_at_most_six_kernels_and_four_to_be_timed(exercise: Exercise) -> None:
+def test_a_gpu_compiles_at_most_seven_kernels_and_four_to_be_timed(exercise: Exercise) -> None:
     for seed in range(20):
-        assert len(plan(exercise, seed, on_cuda=True, speed=False).kernels) <= 6
+        assert len(plan(exercise, seed, on_cuda=True, speed=False).kernels) <= 7
     assert len(plan(exercise, SEED, on_cuda=True).timed) <= 4
 
 

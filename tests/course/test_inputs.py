@@ -83,9 +83,17 @@ def test_uniform_values_fill_their_range() -> None:
 
 
 def test_rows_with_one_finite_element_have_it_in_different_places() -> None:
-    finite = draw(inputs.one_finite(), shape=(20, 64)).isfinite()
+    values = draw(inputs.one_finite(), shape=(20, 64))
+    finite = values.isfinite()
     assert (finite.sum(1) == 1).all()
     assert len(set(finite.nonzero()[:, 1].tolist())) > 10
+
+
+def test_the_one_finite_element_can_be_nearly_as_low_as_float16_goes() -> None:
+    values = draw(inputs.one_finite(signs=(-1, 1, 1)), shape=(7, 64)).half().float()
+    found = values[values.isfinite()]
+    assert (found / 60_000).round().tolist() == [-1, 1, 1, -1, 1, 1, -1]
+    assert 59_900 < float(found.abs().min()) <= float(found.abs().max()) < 65_504
 
 
 def test_equal_rows_differ_from_each_other_only() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.mutants.mutant import Wrong, right, wrong
 from tlpuzzles.course import catalog
+from tlpuzzles.grading.choices import Portability
 from tlpuzzles.verdict.model import Check, Kind, Result, Verdict
 
 WRONG: dict[str, tuple[Wrong, ...]] = {exercise.slug: wrong(exercise.slug) for exercise in catalog.exercises()}
@@ -24,8 +25,9 @@ RIGHT_KERNELS = [pytest.param(slug, path, id=f"{slug}-{path.stem}") for slug in 
 @pytest.mark.parametrize(("slug", "wrong"), WRONG_KERNELS)
 def test_wrong_kernel_fails_for_the_reason_given(slug: str, wrong: Wrong, grade: Callable[..., Result]) -> None:
     case = wrong.check if wrong.kind in ALONE else None
+    portability = Portability.CHECK if wrong.kind is Kind.PORTABILITY else Portability.OFF
 
-    result = grade(slug, wrong.source(slug), only=case, trace_seconds=PATIENT)
+    result = grade(slug, wrong.source(slug), only=case, portability=portability, trace_seconds=PATIENT)
 
     assert result.verdict is Verdict.FAILED
     failed = [check for check in result.checks if check.verdict is Verdict.FAILED]

@@ -84,6 +84,26 @@ WRONG = (
         "offsets",
         passes=(*PADDED, *WHOLE),
     ),
+    Wrong(
+        "padded-with-what-rows-can-hold",
+        ((MASK, "T.if_then_else(j < N, rows[i, j], -10000.0)"),),
+        Kind.CORRECTNESS,
+        "one-finite",
+        passes=(*PADDED, *WHOLE, "offsets", "all-equal"),
+    ),
+    Wrong(
+        "tile-of-32-columns-for-more",
+        (("columns = tilelang.next_power_of_2(N)", "columns = 32 if 32 < N < 512 else tilelang.next_power_of_2(N)"),),
+        Kind.CORRECTNESS,
+        "other-lengths",
+        passes=(*PADDED, *WHOLE),
+    ),
+    Wrong(
+        "padded-to-a-multiple-of-the-threads",
+        (("columns = tilelang.next_power_of_2(N)", "columns = T.ceildiv(N, threads) * threads"),),
+        Kind.PORTABILITY,
+        passes=(*PADDED, *WHOLE),
+    ),
     Wrong("not-divided", ((DIVIDE, "rows[i, j] /= 1.0"),), Kind.CORRECTNESS, "ragged", "not-divided", ("one-column",)),
     Wrong(
         "sum-before-exp",
@@ -149,7 +169,7 @@ WRONG = (
         Kind.CORRECTNESS,
         "offsets",
         "first-maximum-4",
-        passes=(*PADDED, *WHOLE, "one-finite"),
+        passes=(*PADDED, *WHOLE),
     ),
     Wrong(
         "largest-of-the-tile",
@@ -164,7 +184,7 @@ WRONG = (
         Kind.CORRECTNESS,
         "offsets",
         "largest-of-the-tile-4",
-        passes=(*PADDED, *WHOLE, "one-finite"),
+        passes=(*PADDED, *WHOLE),
     ),
     Wrong(
         "sum-not-cleared",

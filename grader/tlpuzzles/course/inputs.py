@@ -106,15 +106,18 @@ def picked_sums(sums: Sequence[float]) -> Draw:
     return draw
 
 
-def one_finite() -> Draw:
-    """Rows that hold minus infinity but for one element, at a place of its own in each row."""
+def one_finite(amount: float = 60_000.0, signs: Sequence[int] = (1, -1)) -> Draw:
+    """Rows that hold minus infinity but for one element, at a place of its own in each row: around `amount` or
+    `-amount`, as with `offset`. By default that is near the largest float16, 65504, so that no number that merely looks
+    small can stand for minus infinity.
+    """
 
-    def draw(generator: torch.Generator, shape: tuple[int, ...], _name: str) -> torch.Tensor:
+    def draw(generator: torch.Generator, shape: tuple[int, ...], name: str) -> torch.Tensor:
         import torch
 
         values = torch.full(shape, -math.inf)
         places = torch.randint(shape[-1], (*shape[:-1], 1), generator=generator)
-        values.scatter_(-1, places, _randn(generator, (*shape[:-1], 1)))
+        values.scatter_(-1, places, offset(amount, signs)(generator, (*shape[:-1], 1), name))
         return values
 
     return draw

@@ -38,9 +38,11 @@ LONGEST = 8192
 
 
 def _ragged(rng: random.Random) -> Sizes:
-    # The next multiple of 128 and the next power of two are each 17 columns away or more. Odd lengths are what TileLang
-    # lowers for no GPU unless the tile is wider, and the first case is the one that is lowered.
-    return {"M": 2 * rng.randint(18, 30) + 1, "N": 128 * rng.choice((6, 7)) + 2 * rng.randint(10, 55) + 1}
+    # The first case is the one that is lowered. TileLang refuses these lengths in a tile of just so many columns, and
+    # in one rounded up to whole threads: to 5 or 7 times 128, an odd multiple (with one row a block it takes that, and
+    # rightly). Odd lengths would not do: rounded up to any multiple of 128, most lower. The next multiple is 20 columns
+    # away or more, the next power of two 148.
+    return {"M": 2 * rng.randint(18, 30) + 1, "N": 128 * rng.choice((4, 6)) + 4 * rng.randint(5, 27)}
 
 
 def _short(rng: random.Random) -> Sizes:
@@ -58,6 +60,11 @@ def _one_column(rng: random.Random) -> Sizes:
 def _one_row(rng: random.Random) -> Sizes:
     # A tile of LONGEST columns, and no multiple of a shorter one that a kernel may take the row in.
     return {"M": 1, "N": 2 * rng.randint(LONGEST // 4 + 50, LONGEST // 2 - 100) + 1}
+
+
+def _named(rng: random.Random) -> Sizes:
+    # One more than a warp, three warps, and the most: what lies between the other cases, and at the end of the range.
+    return {"M": 2 * rng.randint(2, 7) + 1, "N": rng.choice((33, LONGEST, 96))}
 
 
 def _many_blocks(rng: random.Random) -> Sizes:
@@ -280,12 +287,13 @@ EXERCISE = Exercise(
             _ragged,
             draw=offset(signs=SIGNS),
         ),
-        Case("one-finite", "rows of minus infinity but for one element", _ragged, draw=one_finite()),
+        Case("one-finite", "rows of minus infinity but for one element", _ragged, draw=one_finite(signs=SIGNS)),
         Case("all-equal", "rows whose elements are all equal", _ragged, draw=equal_rows()),
         Case("short-rows", "rows shorter than a warp has threads", _short),
         Case("whole-tiles", "sizes that are powers of two, or multiples of them", _whole_tiles),
         Case("one-column", "rows of a single element", _one_column),
         Case("one-row", "a single row of thousands, a length that nothing divides", _one_row),
+        Case("other-lengths", "rows just longer than a warp, or the longest there are", _named),
         Case("many-blocks", "more blocks than a GPU runs at once", _many_blocks, runs=Runs.ON_CUDA),
     ),
     draw=normal(),
