@@ -214,6 +214,6 @@ CHECKS = (
     FunctionCheck("candidates-form", "candidates are dicts of the six tunables", _asked, _has_form),
     FunctionCheck("candidates-fit", "candidates fit into shared memory on every GPU", _asked, _fits),
     FunctionCheck("candidates-compile", "candidates suit the warps of every GPU", _asked, _compiles),
-    FunctionCheck("candidates-differ", "candidates are at least eight, and differ", _asked, _differ),
+    FunctionCheck("candidates-differ", "candidates are 8 to 32, and differ", _asked, _differ),
     FunctionCheck("candidates-large", "candidates have a large tile for a large problem", _large, _has_a_large_tile),
 )
