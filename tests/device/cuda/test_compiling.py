@@ -48,7 +48,8 @@ def test_kernels_compile_side_by_side_and_one_that_does_not_is_explained(
     assert isinstance(results["add"], Compiled)
     assert isinstance(results["bad"], Explanation)
     assert results["bad"].id == "warp-partition"
-    assert {message["kernel"]: message["event"] for message in messages} == {
+    # On a busy machine it is also said, now and then, that there is still something to wait for.
+    assert {message["kernel"]: message["event"] for message in messages if "kernel" in message} == {
         "add": "compiled",
         "bad": "not compiled",
     }
