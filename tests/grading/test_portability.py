@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.mutants.mutant import RIGHT
 from tlpuzzles.border.watching import End, Report
 from tlpuzzles.device.limits import ARCHITECTURES
 from tlpuzzles.grading import caches
+from tlpuzzles.grading.choices import Portability
 from tlpuzzles.grading.portability import Compilers
 from tlpuzzles.grading.stages import store
 from tlpuzzles.grading.submission import Submission
 from tlpuzzles.kernel.capsule import Capsule
-from tlpuzzles.verdict.model import Check, Verdict
+from tlpuzzles.verdict.model import Check, Kind, Result, Verdict
 
 KERNEL = Capsule('{"nodes": ["line 3"]}', None, {"tl.enable_fast_math": True}, "/x/kernel.py")
 NAMES = [architecture.name for architecture in ARCHITECTURES]
@@ -138,3 +142,34 @@ def test_a_problem_that_is_no_compilers_answer_is_not_kept(tmp_path: Path) -> No
     again = Played()
     ask(again, tmp_path)
     assert len(again.asked) == 3
+
+
+@pytest.mark.parametrize(
+    ("rows", "lacking"),
+    [
+        pytest.param("block_M", {"sm_75", "sm_89"}, id="the same for all"),
+        pytest.param('block_M if width <= 4096 or arch == "sm_75" else 1', {"sm_75"}, id="by GPU"),
+    ],
+)
+def test_a_kernel_that_does_not_fit_at_a_larger_size_is_told_which(
+    grade: Callable[..., Result], rows: str, lacking: set[str]
+) -> None:
+    """The case that is lowered for every GPU is of shorter rows."""
+    text = (RIGHT / "row_softmax" / "through_shared.py").read_text("utf-8")
+    for old, new in (
+        ("block_M=4,", "block_M=4, arch=None,"),
+        ("block_M if width <= 4096 else 1", rows),
+        ("T.alloc_shared((rows, width), dtype)", "T.alloc_shared((rows, width), accum_dtype)"),
+    ):
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+
+    result = grade("row_softmax", text, portability=Portability.CHECK, trace_seconds=60.0)
+
+    gpus = {check.id.removeprefix("portability-"): check for check in result.checks if check.kind is Kind.PORTABILITY}
+    assert {name for name, check in gpus.items() if check.verdict is not Verdict.PASSED} == lacking
+    assert re.search(
+        r"^For M = 1, N = \d{4}: A block asks for 128\.5 KiB .* 64 KiB for a block on T4", gpus["sm_75"].message
+    )
+    assert not any(gpus[name].graded for name in lacking)
+    assert result.verdict is Verdict.PASSED

@@ -34,6 +34,7 @@ ROLES = {
     "build": "tlpuzzles.grading.roles.building:build",
     "judge": "tlpuzzles.grading.roles.judging:judge",
     "lower": "tlpuzzles.grading.roles.lowering:lower",
+    "weigh": "tlpuzzles.grading.roles.weighing:weigh",
     "inspect": "tlpuzzles.grading.roles.inspecting:inspect",
     "cuda": "tlpuzzles.grading.roles.launching:launch",
     "measure": "tlpuzzles.grading.roles.measuring:measure",

@@ -95,8 +95,7 @@ def _read(report: Report, posed: list[Posed], files: Mapping[str, Path]) -> Outc
 
 
 def _for_sizes(posed: Posed, warning: Problem) -> Problem:
-    sizes = ", ".join(f"{name} = {size}" for name, size in posed.sizes.items())
-    return replace(warning, message=f"For {sizes}, {warning.message[:1].lower()}{warning.message[1:]}")
+    return replace(warning, message=f"For {posed.in_words}, {warning.message[:1].lower()}{warning.message[1:]}")
 
 
 def _built(posed: Posed, answer: Message, capsule: Path) -> Built:

@@ -35,6 +35,7 @@ from tlpuzzles.grading.plan import Problem as Posed
 from tlpuzzles.grading.portability import Compilers, representatives
 from tlpuzzles.grading.stages import Launch, store
 from tlpuzzles.grading.submission import Problem, Submission
+from tlpuzzles.grading.weighing import ByArch
 from tlpuzzles.verdict.model import Check, ExerciseName, Kind, Result, Speed, Verdict
 from tlpuzzles.verdict.points import nothing, points, verdict
 
@@ -71,7 +72,7 @@ class Traced:
     own: tracing.Traced
     """For the device at hand."""
     others: Mapping[str, tracing.Traced]
-    """By architecture, of the problems that represent the variants; empty if the kernel is the same for all."""
+    """By architecture; empty if the kernel is the same for all."""
 
 
 @dataclass
@@ -224,7 +225,7 @@ class _Grading:
         elsewhere = [] if self.options.portability is Portability.OFF else [n for n in self._names() if n != here]
 
         def trace_others() -> dict[str, Future[tracing.Traced]]:
-            posed = representatives(self.plan)
+            posed = [*representatives(self.plan), *self._others()]
             return {name: pool.submit(self._traced, name, posed) for name in elsewhere}
 
         # Whether the kernel depends on it is known when it has been traced; a file that does names it.
@@ -285,7 +286,9 @@ class _Grading:
         )
         with compilers:
             if not self._stops() and self.options.portability is not Portability.OFF:
-                compilers.start(self._capsules(traced, outcome))
+                variants = self._capsules(traced, outcome, representatives(self.plan))
+                others = self._capsules(traced, outcome, self._others())
+                compilers.start([capsules for _, capsules in variants], others)
             if not outcome.built:
                 self.checks.extend(checks.not_run(self.exercise, outcome.requirements))
             elif not self._stops():
@@ -307,12 +310,24 @@ class _Grading:
             return ARCHITECTURES
         return (proposals.target(self.grader.device.arch, self.options.class_arch),)
 
-    def _capsules(self, traced: Traced, outcome: building.Outcome) -> list[dict[str, Path | Problem]]:
-        """For each variant, what there is to lower, by architecture."""
-        built = [posed.case.id for posed in representatives(self.plan) if posed.case.id in outcome.built]
+    def _others(self) -> list[Posed]:
+        """The problems that represent no variant; not of schedules that a learner proposes, whose sizes are all one."""
+        if self.exercise.proposed is not None:
+            return []
+        chosen = {posed.kernel for posed in representatives(self.plan)}
+        return [posed for posed in self.plan.kernels if posed.kernel not in chosen]
+
+    def _capsules(
+        self, traced: Traced, outcome: building.Outcome, posed: Sequence[Posed]
+    ) -> list[tuple[Posed, ByArch]]:
+        """What there is to lower of each problem that gave a kernel."""
+        built = [one for one in posed if one.case.id in outcome.built]
         if not traced.others:
-            return [dict.fromkeys(self._names(), outcome.built[case].capsule) for case in built]
-        return [{name: self._capsule(traced.others[name], name, case) for name in self._names()} for case in built]
+            return [(one, dict.fromkeys(self._names(), outcome.built[one.case.id].capsule)) for one in built]
+        return [
+            (one, {name: self._capsule(traced.others[name], name, one.case.id) for name in self._names()})
+            for one in built
+        ]
 
     def _capsule(self, traced: tracing.Traced, arch: str, case: str) -> Path | Problem:
         problem = traced.whole or traced.problems.get(case)

@@ -37,6 +37,11 @@ class Problem:
     def arguments(self) -> dict[str, object]:
         return self.case.arguments(self.sizes)
 
+    @property
+    def in_words(self) -> str:
+        """Its sizes: "M = 1, N = 4385"."""
+        return ", ".join(f"{name} = {size}" for name, size in self.sizes.items())
+
 
 @dataclass(frozen=True)
 class Plan:

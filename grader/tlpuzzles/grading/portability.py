@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Optional
 
@@ -20,6 +20,7 @@ from tlpuzzles.grading import caches, checks
 from tlpuzzles.grading.plan import Plan
 from tlpuzzles.grading.plan import Problem as Posed
 from tlpuzzles.grading.submission import Problem, Submission
+from tlpuzzles.grading.weighing import ByArch, too_large
 from tlpuzzles.verdict.model import Check, Kind
 
 Answers = dict[str, Problem | None]
@@ -31,7 +32,8 @@ COMPILE = Limits(seconds=240)
 
 @dataclass
 class Compilers:
-    """Lowers one problem of each variant for every architecture, in children of low priority."""
+    """Lowers one problem of each variant for every architecture, in children of low priority, and of the other problems
+    those whose shared memory an architecture lacks."""
 
     warm: Warm
     submission: Submission
@@ -42,13 +44,16 @@ class Compilers:
     _pool: ThreadPoolExecutor = field(init=False)
     _answers: dict[str, list[Future[Answers]]] = field(default_factory=dict, init=False)
     """By architecture, one for each variant."""
+    _larger: Future[Answers] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         # No more than there are cores: two that share one take longer than one after the other.
         self._pool = ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1))
 
-    def start(self, variants: Sequence[Mapping[str, Path | Problem]]) -> None:
-        """Starts lowering. `variants`: for each, a file with the capsule or why there is none, by architecture."""
+    def start(self, variants: Sequence[ByArch], others: Sequence[tuple[Posed, ByArch]] = ()) -> None:
+        """Starts lowering. `others`: the problems that are lowered only where need be."""
+        if variants and others:
+            self._larger = self._pool.submit(self._answer_larger, others, variants)
         # The later variants have more to them: what takes longest starts first, so that no core waits at the end.
         for capsules in reversed(variants):
             answers: dict[str, Future[Answers]] = {}
@@ -61,7 +66,8 @@ class Compilers:
         """A check for each architecture. Graded is the GPU at hand, `here`, else `class_arch`, else that any works."""
         if not self._answers:
             return []
-        problems = {name: self._first_problem(name) for name in self._names}
+        larger = {} if self._larger is None else self._larger.result()
+        problems = {name: self._first_problem(name) or larger.get(name) for name in self._names}
         must = here or class_arch
         any_works = any(problem is None for problem in problems.values())
         return [
@@ -95,9 +101,18 @@ class Compilers:
         problems = (answer.result()[name] for answer in self._answers[name])
         return next((problem for problem in problems if problem is not None), None)
 
-    def _answer(
-        self, arch: str, capsules: Mapping[str, Path | Problem], others: Mapping[str, Future[Answers]]
-    ) -> Answers:
+    def _answer_larger(self, others: Sequence[tuple[Posed, ByArch]], asked: Sequence[ByArch]) -> Answers:
+        """The compiler's word on the largest, for an architecture that seems to lack the memory for it."""
+        found: Answers = {}
+        kernels = [capsules for _, capsules in others]
+        for arch, number in too_large(self.warm, kernels, asked, self.architectures, self.folder).items():
+            capsule = kernels[number][arch]
+            problem = capsule if isinstance(capsule, Problem) else self._lower(arch, capsule)[arch]
+            told = f"For {others[number][0].in_words}:"
+            found[arch] = problem and replace(problem, message=f"{told} {problem.message}")
+        return found
+
+    def _answer(self, arch: str, capsules: ByArch, others: Mapping[str, Future[Answers]]) -> Answers:
         capsule = capsules[arch]
         if isinstance(capsule, Problem):
             return {arch: capsule}
