@@ -72,6 +72,20 @@ def test_a_failure_that_does_not_count_is_a_warning_told_once() -> None:
     assert "── ✗ T4 (sm_75)" in graded
 
 
+def test_points_that_every_gpu_costs_are_not_laid_to_one() -> None:
+    gpus = [
+        samples.check(f"portability-{arch}", f"{gpu} ({arch})", Kind.PORTABILITY, Verdict.FAILED, "Pad the rows.")
+        for gpu, arch in (("T4", "sm_75"), ("A100", "sm_80"))
+    ]
+    right = samples.check("ragged", "ragged rows", Kind.CORRECTNESS)
+    text = " ".join(report(samples.result([*samples.BUILD, right, *gpus], Verdict.FAILED)).split())
+    assert "Right results earn nothing while none of these GPUs takes the kernel." in text
+
+    at_hand = [gpus[0], gpus[1].model_copy(update={"verdict": Verdict.PASSED})]
+    text = " ".join(report(samples.result([*samples.BUILD, right, *at_hand], Verdict.FAILED)).split())
+    assert "Right results earn nothing while this fails: T4 (sm_75)." in text
+
+
 def test_what_was_measured_is_told_and_is_no_warning() -> None:
     told = "128 x 256 x 64: 0.215 ms, 640 TFLOP/s"
     tuned = samples.check("tuned", "finds the fastest schedule", Kind.TUNING, message=told)

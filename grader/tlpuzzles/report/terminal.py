@@ -172,10 +172,7 @@ class _Report:
         self.page.paragraph(text, lead=Text.assemble("  ", bar, rest, "  "))
         cause = self._why_none()
         if cause is not None:
-            self.page.paragraph(
-                Text(f"Right results earn nothing while this fails: {self.marks.clean(cause.title)}.", style="dim"),
-                lead="  ",
-            )
+            self.page.paragraph(Text(f"Right results earn nothing while {self._told(cause)}.", style="dim"), lead="  ")
 
     def _for_what(self) -> str:
         """How many of the points are for speed; nothing where that was not graded."""
@@ -206,6 +203,13 @@ class _Report:
         unsettled = (Verdict.INCONCLUSIVE, Verdict.ERROR)
         settled = not any(check.kind in ANSWERS and check.verdict in unsettled for check in self.result.checks)
         return left < SPEED and settled and self.result.only is None
+
+    def _told(self, cause: Check) -> str:
+        """What is wrong, where each of several checks says it of one GPU."""
+        gpus = [check for check in self.result.checks if check.kind is Kind.PORTABILITY]
+        if cause in gpus and len(gpus) > 1 and all(check.verdict is Verdict.FAILED for check in gpus):
+            return "none of these GPUs takes the kernel"
+        return f"this fails: {self.marks.clean(cause.title)}"
 
     def _why_none(self) -> Check | None:
         """The check because of which right results earn no points, if there are any."""
