@@ -31,6 +31,12 @@ Command: nvcc --cubin kernel.cu
         ("[Errno 2] No such file or directory: '/opt/cuda/bin/nvcc'", "nvcc-missing", "nvcc", Fault.MACHINE),
         ("nvcc fatal   : Unsupported gpu architecture 'sm_70'", "nvcc-arch", "sm_70", Fault.MACHINE),
         ("gcc: fatal error: cannot execute 'cc1plus': execvp", "nvcc-host-compiler", "C++ compiler", Fault.MACHINE),
+        (
+            "ptxas fatal   : (C7600) Register allocation failed with register count of '64'",
+            "nvcc-registers",
+            "more registers than the GPU has",
+            Fault.KERNEL,
+        ),
         ("NVCC compilation timed out after 60.0 seconds.\nCommand: nvcc", "nvcc-timeout", "60.0 seconds", Fault.KERNEL),
         (
             "The layout for fragment C_local can not be inferred correctly.",
@@ -66,6 +72,11 @@ def test_a_known_message_of_a_compiler(raw: str, name: str, says: str, fault: Fa
         ("CUDA error: device-side assert triggered", "device-assert", RunOutcome.CRASHED),
         ("CUDA error: operation not supported on global/shared address space", "illegal-access", RunOutcome.CRASHED),
         ("CUDA error: unspecified launch failure", "launch-failed", RunOutcome.CRASHED),
+        ("CUDA error: an illegal instruction was encountered", "illegal-instruction", RunOutcome.CRASHED),
+        ("CUDA_ERROR_ILLEGAL_INSTRUCTION", "illegal-instruction", RunOutcome.CRASHED),
+        ("CUDA error: the launch timed out and was terminated", "watchdog", RunOutcome.CRASHED),
+        ("CUDA_ERROR_LAUNCH_TIMEOUT", "watchdog", RunOutcome.CRASHED),
+        ("CUDA error: too many resources requested for launch", "registers", RunOutcome.REFUSED),
         ("CUDA out of memory. Tried to allocate 20.00 GiB.", "gpu-memory", RunOutcome.OUT_OF_MEMORY),
         (
             "CUDALaunch Error: CUDA_ERROR_INVALID_VALUE\n grid=(1,1,1), block=(1152,1,1)",
