@@ -24,6 +24,22 @@ def problems(code: str) -> list[str]:
     return [problem for call in _calls(code) for problem in _problems(call)]
 
 
+def invented_defaults(code: str) -> list[str]:
+    """Parameters that a line of a table gives a value, as a signature does, where TileLang has no default for them."""
+    return [
+        f"{ast.unparse(call.func)} has no default for {keyword.arg}"
+        for call in _calls(code)
+        for keyword in call.keywords
+        if ast.unparse(keyword.value) != "..." and _has_no_default(call.func, keyword.arg or "")
+    ]
+
+
+def _has_no_default(function: ast.expr, name: str) -> bool:
+    found = _resolve(function)
+    parameter = None if found is None else inspect.signature(found[0]).parameters.get(name)
+    return parameter is not None and parameter.default is parameter.empty
+
+
 def spans(markdown: str) -> list[str]:
     """The code in backquotes of a text, in its order."""
     return re.findall(r"`([^`\n]+)`", markdown)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests import tracing
-from tests.course.signatures import problems, spans
+from tests.course.signatures import invented_defaults, problems, spans
 from tlpuzzles.course import catalog
 from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.workspace.documents import document
@@ -135,6 +135,7 @@ def test_signatures_of_the_lesson_are_those_of_tilelang(slug: str) -> None:
 
     assert table
     assert [problem for code in (*table, *elsewhere) for problem in problems(code)] == []
+    assert [name for code in table for name in invented_defaults(code)] == []
 
 
 @each_exercise

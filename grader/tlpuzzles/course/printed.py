@@ -43,8 +43,8 @@ def _count(lines: Sequence[PrintedLine]) -> Fault | None:
     if len(threads) > len(blocks):
         where = "the block" if len(blocks) == 1 else f"{len(blocks)} blocks"
         return Fault(
-            f"{start} They come from {max(Counter(block for block, _ in threads).values())} threads of {where}: the "
-            "print is unguarded, so every thread that comes to it prints. Let one thread do it.",
+            f"{start} They come from {max(Counter(block for block, _ in threads).values())} threads of {where}: no "
+            "guard chooses the thread, so every thread that comes to it prints. Let one thread do it.",
             "unguarded-print",
             2,
         )
