@@ -6,6 +6,7 @@ import importlib.util
 import json
 import math
 import random
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -23,6 +24,8 @@ from tlpuzzles.course.legality import smem_bytes, why_refused
 from tlpuzzles.course.schedule_sweep import EXERCISE
 from tlpuzzles.device.limits import ARCHITECTURES, T4
 from tlpuzzles.verdict.model import Kind
+from tlpuzzles.workspace.folders import shipped
+from tlpuzzles.workspace.hints import split_hints
 
 SEEDS = range(20)
 CHECKS = {check.id: check for check in EXERCISE.functions}
@@ -85,6 +88,36 @@ def test_other_ways_are_right(check: FunctionCheck, path: Path, loaded: Callable
 
     for seed in range(5):
         assert judged(check, module, seed) is None
+
+
+FROM_HINTS = """
+
+def candidates(M, N, K, smem_limit):
+    found = []
+    for block_M, block_N, block_K, threads in {tiles}:
+        if (block_M > M or block_N > N) and (block_M, block_N) != (64, 64):
+            continue
+        for num_stages, use_swizzle in {pairs}:
+            if smem_bytes(block_M, block_N, block_K, num_stages) <= smem_limit:
+                found.append(dict(block_M=block_M, block_N=block_N, block_K=block_K,
+                                  num_stages=num_stages, threads=threads, use_swizzle=use_swizzle))
+    return found
+"""
+
+
+def test_the_list_that_the_hints_lead_to_is_right(loaded: Callable[[str], ModuleType]) -> None:
+    """Those who write down no more than the third hint names."""
+    hint = " ".join(split_hints(shipped(EXERCISE).hints(EXERCISE).read_text("utf-8"))[2].split())
+    tiles = re.findall(r"\(\d+, \d+, \d+, \d+\)", hint)
+    pairs = re.findall(r"\(\d, (?:True|False)\)", hint)
+    assert tiles
+    assert pairs
+    text = FROM_HINTS.format(tiles=f"[{', '.join(tiles)}]", pairs=f"[{', '.join(pairs)}]")
+    module = loaded(tlpuzzles_solutions.path("schedule_sweep").read_text("utf-8") + text)
+
+    for check in CHECKS.values():
+        for seed in SEEDS:
+            assert judged(check, module, seed) is None
 
 
 @pytest.mark.parametrize("mutant", WRONG_FUNCTIONS, ids=lambda mutant: mutant.id)
