@@ -62,7 +62,8 @@ def test_without_unicode_steps_are_digits() -> None:
         assert words in " ".join(text.split())
 
 
-def test_what_tells_severities_apart_is_never_the_colour_alone() -> None:
+def test_what_tells_severities_apart_is_never_the_colour_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
     shown = maps.matrix(".somwNIU " * 2 + "........")
     for ascii_only in (True, False):
         row = drawn(shown, ascii_only=ascii_only).splitlines()[2].split(maxsplit=1)[1].replace(" ", "")
