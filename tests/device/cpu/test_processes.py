@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tlpuzzles.device.cpu.processes import Command, run_each, run_to_end
+from tlpuzzles.device.cpu.processes import Command, run_each
 
 
 def python(text: str, seconds: float = 20.0) -> Command:
@@ -50,6 +50,12 @@ def test_they_run_side_by_side_and_no_more_than_that() -> None:
     assert 1.2 <= time.monotonic() - begin < 2.2
 
 
+def test_the_next_begins_when_one_ends_and_the_others_go_on() -> None:
+    begin = time.monotonic()
+    run_each([python(f"import time; time.sleep({nap})") for nap in (0.3, 1.5, 1.2)], 2)
+    assert time.monotonic() - begin < 2.2
+
+
 @pytest.mark.parametrize("beside", [0, 1])
 def test_one_that_takes_too_long_is_killed_with_what_it_started(tmp_path: Path, beside: int) -> None:
     file = tmp_path / "child"
@@ -58,7 +64,7 @@ def test_one_that_takes_too_long_is_killed_with_what_it_started(tmp_path: Path, 
 
     assert ended[0].timed_out
     assert ended[0].returncode == -signal.SIGKILL
-    assert 1.0 <= ended[0].seconds < 3.0
+    assert 1.0 <= ended[0].seconds < 20.0  # of 60, on a busy machine too
     assert not any(one.timed_out for one in ended[1:])
     assert not is_there(told(file))
 
@@ -100,6 +106,6 @@ def test_one_that_cannot_be_started_ends_those_that_run(tmp_path: Path) -> None:
 
 def test_one_alone_is_not_looked_at_in_vain() -> None:
     begin = time.process_time()
-    ended = run_to_end(python("import time; time.sleep(1)"))
+    (ended,) = run_each([python("import time; time.sleep(1)")], 1)
     assert ended.returncode == 0
     assert time.process_time() - begin < 0.2

@@ -55,11 +55,6 @@ def cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def run_to_end(command: Command) -> Ended:
-    """Runs one command. Raises OSError if it cannot be started."""
-    return run_each([command], 1)[0]
-
-
 def run_each(
     commands: Sequence[Command], at_once: int, on_end: Callable[[int], None] = lambda number: None
 ) -> list[Ended]:
@@ -75,14 +70,15 @@ def run_each(
             while waiting and len(running) < at_once:
                 number, command = waiting.pop(0)
                 running.append(_Running(number, _start(command), time.monotonic(), command.seconds))
+            alone = len(running) == 1
             for one in list(running):
-                result = _look(one, alone=len(running) == 1)
+                result = _look(one, alone=alone)
                 if result is not None:
                     running.remove(one)
                     _living.discard(one.child)
                     ended[one.number] = result
                     on_end(one.number)
-            if len(running) > 1:
+            if not alone:
                 time.sleep(PAUSE)
     finally:
         for one in running:
