@@ -13,7 +13,10 @@ from tlpuzzles.grading.choices import Portability
 from tlpuzzles.grading.grader import Grader
 from tlpuzzles.grading.memory import Memory
 from tlpuzzles.grading.options import Options
-from tlpuzzles.verdict.model import Kind, Result, Verdict
+from tlpuzzles.grading.plan import Problem
+from tlpuzzles.grading.stages import Built, store
+from tlpuzzles.kernel.capsule import Capsule
+from tlpuzzles.verdict.model import Check, Kind, Result, Verdict
 
 SEED = 71_003
 
@@ -96,3 +99,21 @@ def test_settings_of_the_compiler_make_another_kernel(
     fast = GOOD.replace(jit, jit + ", pass_configs={tilelang.PassConfigKey.TL_ENABLE_FAST_MATH: True}")
     assert grade(grader_with_memory, learner, fast).verdict is Verdict.PASSED
     assert runs[0] == runs[1]
+
+
+def test_where_no_order_is_judged_as_on_a_gpu_a_case_that_passed_is_known(tmp_path: Path) -> None:
+    exercise = catalog.find("1")
+    case = exercise.cases[0]
+    posed = Problem(case, {"N": 1000}, case.id)
+    capsule = store(Capsule("{}", (2,), {}, "x.py"), tmp_path / "capsule.json")
+    built = {case.id: Built(case, posed.sizes, capsule, ("A", "B", "C"), "a digest", None, "kernel")}
+    passed = Check(id=case.id, title=case.title, kind=Kind.CORRECTNESS, verdict=Verdict.PASSED)
+    memory = Memory()
+
+    assert memory.known(exercise, [posed], built) == {}
+    assert memory.completed(exercise, [posed], built, [passed]) == [passed]
+    assert memory.known(exercise, [posed], built) == {case.id: passed}
+
+    late = Check(id="order", title="order", kind=Kind.ORDER, verdict=Verdict.FAILED, message="it depends on it")
+    memory.completed(exercise, [posed], built, [passed, late])
+    assert memory.known(exercise, [posed], built) == {}

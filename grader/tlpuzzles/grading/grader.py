@@ -18,12 +18,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tlpuzzles.border.children import Warm, WarmDied
-from tlpuzzles.course.runs import Runs
-from tlpuzzles.course.schedules import AGAIN, TUNING_CHECKS, WINNER
 from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.device.limits import ARCHITECTURES, Architecture
 from tlpuzzles.errors import UsageError
-from tlpuzzles.grading import building, checks, judging, proposals, submission, timing, tracing
+from tlpuzzles.grading import building, checks, judging, proposals, submission, timing, tracing, ungraded
 from tlpuzzles.grading.asking import Asking
 from tlpuzzles.grading.choices import Portability
 from tlpuzzles.grading.devices import GradingDevice
@@ -106,9 +104,11 @@ class _Grading:
             raw = None if isinstance(error, (WarmDied, judging.JudgeFailed, OSError)) else traceback.format_exc()
             told = f"The grader itself failed: {error or type(error).__name__}. Run `tlpuzzles doctor`."
             self.checks.append(checks.build_failed(Problem(told, raw=raw, ours=True), self.submission))
-        elsewhere, unasked = self._not_graded()
-        timed, speed_is_graded = bool(self.exercise.timings), self.grader.device.is_cuda and self.options.speed
-        unreached = self._unreached(elsewhere)
+        on_cuda = self.grader.device.is_cuda
+        timed, speed_is_graded = bool(self.exercise.timings), on_cuda and self.options.speed
+        elsewhere = ungraded.elsewhere(self.exercise, on_cuda=on_cuda)
+        unreached = ungraded.unreached(self.exercise, self.options, self.checks, on_cuda=on_cuda)
+        unasked = ungraded.unasked(self.exercise, self.options, self.checks) - elsewhere
         unasked |= {check.id for check in unreached} if self.options.only is not None else set()
         earned = points([*self.checks, *unreached], self.speeds, timed=timed, elsewhere=elsewhere, unasked=unasked)
         return Result(
@@ -124,36 +124,6 @@ class _Grading:
             environment=environment(),
             seconds=round(time.monotonic() - self._begin, 2),
         )
-
-    def _not_graded(self) -> tuple[set[str], set[str]]:
-        """The checks that this device cannot make, and those that the user did not ask for."""
-        on_cuda, only = self.grader.device.is_cuda, self.options.only
-        runs = {check.id: check.runs for check in self.exercise.functions}
-        runs |= {case.id: case.runs for case in self.exercise.cases}
-        elsewhere = {id_ for id_, where in runs.items() if where is Runs.ON_CUDA and not on_cuda}
-        if not on_cuda:
-            elsewhere |= {WINNER, AGAIN, *(one.case.id for one in self.exercise.timings)}
-            elsewhere |= {self.exercise.profiling.id} if self.exercise.profiling is not None else set()
-        untimed = set() if self.options.speed else {one.case.id for one in self.exercise.timings}
-        if only is None:
-            return elsewhere, untimed
-        asked = {only} | {case.id for case in self.exercise.cases if only in (case.id, case.like)}
-        asked |= {one.case.id for one in self.exercise.timings if only == SPEED}
-        return elsewhere, {check.id for check in self.checks} - elsewhere - asked
-
-    def _unreached(self, elsewhere: set[str]) -> list[Check]:
-        """The checks that the grading did not come to: they earn nothing, and have their share."""
-        exercise = self.exercise
-        declared = {case.id: Kind.CORRECTNESS for case in exercise.cases}
-        declared |= {check.id: Kind.FUNCTION for check in exercise.functions}
-        declared |= {exercise.printing.id: Kind.OUTPUT} if exercise.printing is not None else {}
-        declared |= {exercise.profiling.id: Kind.FUNCTION} if exercise.profiling is not None else {}
-        if self.grader.device.is_cuda and self.options.speed:
-            declared |= {one.case.id: Kind.SPEED for one in exercise.timings}
-        if exercise.proposed is not None:
-            declared |= dict.fromkeys(TUNING_CHECKS[exercise.proposed.chosen_by], Kind.TUNING)
-        made = {check.id for check in self.checks} | elsewhere
-        return [checks.skipped(kind, id_, id_, "not reached") for id_, kind in declared.items() if id_ not in made]
 
     def _run(self) -> None:
         if self.submission.problem is not None:
@@ -368,10 +338,8 @@ class _Grading:
             self.options.dump,
             known,
         )
-        if known and memory is not None and not any(check.kind is Kind.ORDER for check in judged):
-            judged.append(memory.order(self.exercise))
         if memory is not None:
-            memory.remember(self.exercise, self.plan.problems, built, judged)
+            judged = memory.completed(self.exercise, self.plan.problems, built, judged)
         self.checks.extend(judged)
 
     def _time(self, outcome: building.Outcome, problems: Mapping[str, Problem]) -> None:

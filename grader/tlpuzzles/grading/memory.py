@@ -33,28 +33,26 @@ class Memory:
         None where the order of things was not right, or a kernel's prints are graded: those are of all cases together.
         """
         order = self._order.get(exercise.slug)
-        if exercise.printing is not None or order is None or order.verdict is not Verdict.PASSED:
+        if exercise.printing is not None or (order is not None and order.verdict is not Verdict.PASSED):
             return {}
         keys = {p.case.id: _key(exercise, p, built[p.kernel]) for p in problems if p.kernel in built}
         return {case: self._passed[key] for case, key in keys.items() if key in self._passed}
 
-    def order(self, exercise: Exercise) -> Check:
-        """The check that goes with cases that are known. Raises KeyError if there are none."""
-        return self._order[exercise.slug]
-
-    def remember(
-        self, exercise: Exercise, problems: Iterable[Problem], built: Mapping[str, Built], checks: Iterable[Check]
-    ) -> None:
-        """Takes up what a grading found."""
-        passed = {}
-        for check in checks:
-            if check.kind is Kind.CORRECTNESS and check.verdict is Verdict.PASSED:
-                passed[check.id] = check
-            if check.kind is Kind.ORDER:
-                self._order[exercise.slug] = check
+    def completed(
+        self, exercise: Exercise, problems: Iterable[Problem], built: Mapping[str, Built], judged: list[Check]
+    ) -> list[Check]:
+        """What was judged, remembered and with the check of the order, which a grading of known cases alone lacks. (On
+        a GPU there is none: see `verdict.order`.)"""
+        order = next((check for check in judged if check.kind is Kind.ORDER), None)
+        if order is not None:
+            self._order[exercise.slug] = order
+        elif exercise.slug in self._order:
+            judged = [*judged, self._order[exercise.slug]]
+        passed = {c.id: c for c in judged if c.kind is Kind.CORRECTNESS and c.verdict is Verdict.PASSED}
         for problem in problems:
             if problem.case.id in passed and problem.kernel in built:
                 self._passed[_key(exercise, problem, built[problem.kernel])] = passed[problem.case.id]
+        return judged
 
 
 def _key(exercise: Exercise, problem: Problem, built: Built) -> _Key:
