@@ -96,7 +96,7 @@ def test_restore_keeps_what_was_there(file: Path, workspace: Path, capsys: pytes
     assert file.read_text() == "not graded yet"
     run(capsys, "restore", "1", "--attempt", "2")  # no attempt is made of what is one
     assert len(attempts.read(workspace)["vector_add"].attempts) == 4
-    assert "as it was in attempt 2 already" in run(capsys, "restore", "1", "--attempt", "2").out
+    assert "is attempt 2 already." in run(capsys, "restore", "1", "--attempt", "2").out
     assert run(capsys, "restore", "1", "--attempt", "2", "--best").status == 2
 
 

@@ -1,4 +1,4 @@
-"""Which file a command is about, and what is known of where it lies."""
+"""The files and folders that a command line names."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from pathlib import Path
 from tlpuzzles.course import catalog
 from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.errors import UsageError
-from tlpuzzles.workspace.folders import current_folder, find_workspace, workspace_root
-from tlpuzzles.workspace.marker import MARKER, read_marker
+from tlpuzzles.workspace.folders import current_folder, find_workspace
 
 
 def file_of(exercise: Exercise, named: Path | None, command: str) -> Path:
@@ -22,10 +21,13 @@ def file_of(exercise: Exercise, named: Path | None, command: str) -> Path:
     return path
 
 
-def class_arch(file: Path) -> str | None:
-    """The GPU that the course.toml around here names, or, without one here, the one around the file."""
-    root = workspace_root(current_folder()) or workspace_root(file.resolve().parent)
-    return None if root is None else read_marker(root / MARKER).arch
+def made(folder: Path, option: str) -> Path:
+    """The folder that an option names, from / on. Raises UsageError if it cannot be made."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{option}: the folder {folder} cannot be made: {error.strerror}.") from None
+    return folder.resolve()
 
 
 def _check_path(exercise: Exercise, file: Path, command: str) -> None:

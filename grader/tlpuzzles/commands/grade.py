@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from tlpuzzles.border.limits import hide
-from tlpuzzles.commands.files import class_arch, file_of
-from tlpuzzles.commands.of_workspace import marks
+from tlpuzzles.commands.files import file_of, made
+from tlpuzzles.commands.of_workspace import class_arch, marks
 from tlpuzzles.commands.output import console, print_quiet
 from tlpuzzles.commands.remembering import keep_grading
 from tlpuzzles.commands.working import warm_process
@@ -24,8 +24,6 @@ from tlpuzzles.grading.plan import SPEED
 from tlpuzzles.workspace.folders import current_folder, find_workspace, shipped
 
 if TYPE_CHECKING:
-    from tlpuzzles.grading.options import Step
-    from tlpuzzles.report.progress import Steps
     from tlpuzzles.verdict.model import Result, Results
 
 
@@ -108,14 +106,14 @@ def grade(
         from tlpuzzles.grading.options import Options
         from tlpuzzles.grading.plan import new_seed
         from tlpuzzles.grading.selection import select
-        from tlpuzzles.report.progress import progress
+        from tlpuzzles.report.progress import Following, progress
         from tlpuzzles.verdict.model import exit_status
 
         chosen = select(device, warm, scratch)
         options = Options(
             seed=0 if seed is None else seed,
             only=case,
-            dump=None if dump is None else _dump_folder(dump),
+            dump=None if dump is None else made(dump, "--dump"),
             portability=portability,
             class_arch=class_arch(jobs[0][1]),
             speed=speed,
@@ -127,7 +125,7 @@ def grade(
             skeleton = shipped(exercise).file(exercise).read_text(encoding="utf-8")
             title = f"Exercise {exercise.number}  {exercise.title}"
             with progress(console(stderr=True), title, wanted=not as_json) as steps:
-                grader.progress = _Display(steps).show
+                grader.progress = Following(steps).show
                 drawn = options if seed is not None else replace(options, seed=new_seed(_content(path)))
                 results.append(grader.grade(exercise, path, skeleton, drawn))
             keep_grading(exercise, grader.handed_in, results[-1])
@@ -143,21 +141,6 @@ def grade(
     raise typer.Exit(exit_status(*(result.verdict for result in results)))
 
 
-class _Display:
-    """Tells a display of steps what a grading says it is doing."""
-
-    def __init__(self, steps: Steps) -> None:
-        self._steps = steps
-        self._now: Step | None = None
-
-    def show(self, step: Step, note: str) -> None:
-        if step is not self._now:
-            self._now = step
-            self._steps.step(step.value)
-        if note:
-            self._steps.advance(note)
-
-
 def _job(name: str | None, file: Path | None) -> tuple[Exercise, Path]:
     if name is None:
         raise UsageError("Which exercise? Name one, as in `tlpuzzles grade 1`, or give --all.")
@@ -171,14 +154,6 @@ def _content(file: Path) -> bytes:
         return file.read_bytes()
     except OSError:
         return b""
-
-
-def _dump_folder(folder: Path) -> Path:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"--dump: the folder {folder} cannot be made: {error.strerror}.") from None
-    return folder.resolve()
 
 
 def _print(result: Result, exercise: Exercise, *, verbose: bool, nvcc: bool) -> None:

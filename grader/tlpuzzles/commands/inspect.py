@@ -12,12 +12,12 @@ import typer
 
 from tlpuzzles.border.limits import hide
 from tlpuzzles.commands.arguments import ExerciseName
-from tlpuzzles.commands.files import class_arch, file_of
+from tlpuzzles.commands.files import file_of, made
+from tlpuzzles.commands.of_workspace import class_arch
 from tlpuzzles.commands.output import console, print_quiet
 from tlpuzzles.commands.working import warm_process
 from tlpuzzles.course import catalog
 from tlpuzzles.device.limits import ARCHITECTURES, H100, Architecture, architecture
-from tlpuzzles.errors import UsageError
 from tlpuzzles.workspace.folders import shipped
 
 Arch = Enum("Arch", {gpu.name: gpu.name for gpu in ARCHITECTURES}, type=str)  # type: ignore[misc]
@@ -91,7 +91,7 @@ def inspect(
     if svg is not None and found.seen is not None:
         from tlpuzzles.report.tile_pictures import draw
 
-        files = draw(found.seen.tiles, _folder(svg))
+        files = draw(found.seen.tiles, made(svg, "--svg"))
         if not as_json:
             print_quiet(
                 f"Drawn in {svg}: {len(files)} tiles." if files else "--svg drew nothing: the kernel has no tiles."
@@ -116,11 +116,3 @@ def _at_hand() -> Architecture | None:
         return None
     name = "sm_{}{}".format(*capability)
     return next((gpu for gpu in ARCHITECTURES if gpu.name.rstrip("a") == name), None)
-
-
-def _folder(folder: Path) -> Path:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"--svg: the folder {folder} cannot be made: {error.strerror}.") from None
-    return folder

@@ -6,24 +6,27 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tlpuzzles.commands.output import console, plain
+from tlpuzzles.commands.output import warn
 from tlpuzzles.course import catalog
 from tlpuzzles.workspace.folders import current_folder, workspace_root
+from tlpuzzles.workspace.marker import MARKER, read_marker
 
 if TYPE_CHECKING:
     from tlpuzzles.verdict.model import Device
     from tlpuzzles.verdict.thresholds import Thresholds
 
 
-def marks(file: Path, device: Device | None = None) -> Thresholds:
-    """The marks for speed: those of the workspace before those that come with us.
+def class_arch(file: Path) -> str | None:
+    """The GPU that the course.toml of the workspace names."""
+    root = _root(file)
+    return None if root is None else read_marker(root / MARKER).arch
 
-    Of the workspace around here, and only if there is none, of that around the file: a teacher who grades the files of
-    others from a workspace of their own has the word, whether or not there are marks in it.
-    """
+
+def marks(file: Path, device: Device | None = None) -> Thresholds:
+    """The marks for speed: those of the workspace before those that come with us."""
     from tlpuzzles.verdict.thresholds import FILE, absent, read, shipped, strangers
 
-    root = workspace_root(current_folder()) or workspace_root(file.resolve().parent)
+    root = _root(file)
     if root is None or not os.path.lexists(root / FILE):
         return shipped()
     own = read(root / FILE)
@@ -31,8 +34,14 @@ def marks(file: Path, device: Device | None = None) -> Thresholds:
     on_gpu = device is not None and device.kind == "cuda"
     lack = absent(own, device.name, device.arch) if device is not None and on_gpu else absent(own, None, None)
     if lack is not None:
-        _warn(f"{root / FILE}: {lack}")
+        warn(f"{root / FILE}: {lack}")
     return own.before(shipped())
+
+
+def _root(file: Path) -> Path | None:
+    """The workspace around here, and only if there is none, that around the file: a teacher who grades the files of
+    others from a workspace of their own has the word, whatever it says."""
+    return workspace_root(current_folder()) or workspace_root(file.resolve().parent)
 
 
 def _warn_of_strangers(file: Path, found: list[str]) -> None:
@@ -40,8 +49,4 @@ def _warn_of_strangers(file: Path, found: list[str]) -> None:
     names another course's exercise, must not keep anyone from grading."""
     if found:
         more = f" There are {len(found)} such entries." if len(found) > 1 else ""
-        _warn(f"{file}, {found[0]}. This entry marks nothing.{more}")
-
-
-def _warn(text: str) -> None:
-    console(stderr=True).print(f"Warning: {plain(text)}", style="yellow", markup=False, soft_wrap=True)
+        warn(f"{file}, {found[0]}. This entry marks nothing.{more}")

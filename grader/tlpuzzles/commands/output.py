@@ -31,6 +31,11 @@ def print_error(message: str) -> None:
     out.print(Text.assemble(("Error: ", "bold red"), plain(message)), soft_wrap=not out.is_terminal)
 
 
+def warn(text: str) -> None:
+    """One line on standard error."""
+    console(stderr=True).print(f"Warning: {plain(text)}", style="yellow", markup=False, soft_wrap=True)
+
+
 def plain(text: str) -> str:
     """Text without what would drive the terminal: a file's name may hold anything."""
     return "".join(char if char == "\n" or char.isprintable() else "?" for char in text)

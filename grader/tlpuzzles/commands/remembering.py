@@ -8,18 +8,22 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tlpuzzles.commands.output import console, plain
+from tlpuzzles.commands import output
 from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.errors import UsageError
 from tlpuzzles.workspace import attempts
 from tlpuzzles.workspace.attempts import Attempt, Past
-from tlpuzzles.workspace.folders import Folders, NoWorkspace, current_folder, shipped, workspace_root
+from tlpuzzles.workspace.folders import Folders, current_folder, required_root, shipped, workspace_root
 from tlpuzzles.workspace.marker import MARKER
 from tlpuzzles.workspace.record import Unusable
 
 if TYPE_CHECKING:
     from tlpuzzles.grading.submission import Submission
     from tlpuzzles.verdict.model import Result
+
+
+warn = cache(output.warn)
+"""Says the same once, however many exercises `grade --all` grades."""
 
 
 def keep_grading(exercise: Exercise, handed_in: Submission | None, result: Result) -> None:
@@ -123,14 +127,21 @@ class Put:
     """Number of the attempt that has what was there before; None: nothing was."""
 
 
+def tell(put: Put, exercise: Exercise, workspace: Folders, what: str) -> None:
+    """Says what became of the learner's file. `what` was to be put there: "attempt 3"."""
+    out, file = output.console(), workspace.file(exercise)
+    if not put.changed:
+        out.print(f"{file} is {what} already.", soft_wrap=True, markup=False)
+        return
+    out.print(f"{what[:1].upper()}{what[1:]} is back in {file}", soft_wrap=True, markup=False)
+    if put.kept is not None:
+        again = f"tlpuzzles restore {exercise.number} --attempt {put.kept}"
+        out.print(f"What was there is attempt {put.kept}: [bold]{again}[/]", soft_wrap=True)
+
+
 def own_workspace(exercise: Exercise) -> Folders:
     """The learner's exercises, to change files there. Raises NoWorkspace, and UsageError in a checkout of tlpuzzles."""
-    root = workspace_root(current_folder())
-    if root is None:
-        raise NoWorkspace(
-            f"There is no workspace in {current_folder()} or above it: no {MARKER} was found.\n"
-            "Make one with `tlpuzzles init`, or go to the folder that has yours."
-        )
+    root = required_root(current_folder())
     if _is_shipped(exercise, root):
         raise UsageError(
             f"{root} is where the course itself keeps its exercises (you are in a checkout of tlpuzzles), and no "
@@ -138,12 +149,6 @@ def own_workspace(exercise: Exercise) -> Folders:
             "Make a folder of your own, outside of what git tracks: tlpuzzles init ~/my-kernels"
         )
     return Folders(root)
-
-
-@cache  # once, however many exercises `grade --all` grades
-def warn(text: str) -> None:
-    """One line on standard error."""
-    console(stderr=True).print(f"Warning: {plain(text)}", style="yellow", markup=False, soft_wrap=True)
 
 
 def _root_of(exercise: Exercise, file: Path) -> Path | None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tlpuzzles.commands.arguments import ExerciseName
-from tlpuzzles.commands.output import console
-from tlpuzzles.commands.remembering import own_workspace, put_in_place
+from tlpuzzles.commands.remembering import own_workspace, put_in_place, tell
 from tlpuzzles.course import catalog
 from tlpuzzles.workspace.folders import shipped
 
@@ -21,12 +20,4 @@ def reset(name: ExerciseName) -> None:
     exercise = catalog.find(name)
     workspace = own_workspace(exercise)
     put = put_in_place(exercise, workspace, shipped(exercise).file(exercise).read_bytes())
-    file = workspace.file(exercise)
-    out = console()
-    if not put.changed:
-        out.print(f"{file} is the skeleton already.", soft_wrap=True, markup=False)
-        return
-    out.print(f"The skeleton is back in {file}", soft_wrap=True, markup=False)
-    if put.kept is not None:
-        again = f"tlpuzzles restore {exercise.number} --attempt {put.kept}"
-        out.print(f"What was there is attempt {put.kept}: [bold]{again}[/]", soft_wrap=True)
+    tell(put, exercise, workspace, "the skeleton")

@@ -8,7 +8,7 @@ import typer
 
 from tlpuzzles.commands.arguments import ExerciseName
 from tlpuzzles.commands.output import console, on_terminal, plain
-from tlpuzzles.commands.remembering import content_of, numbered, own_workspace, put_in_place, recorded
+from tlpuzzles.commands.remembering import content_of, numbered, own_workspace, put_in_place, recorded, tell
 from tlpuzzles.course import catalog
 from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.errors import UsageError
@@ -54,15 +54,7 @@ def restore(
             f"`tlpuzzles restore {exercise.number}` lists what there is."
         )
     put = put_in_place(exercise, workspace, content_of(workspace.root, attempt))
-    out = console()
-    file = workspace.file(exercise)
-    if not put.changed:
-        out.print(f"{file} is as it was in attempt {attempt.number} already.", soft_wrap=True, markup=False)
-        return
-    out.print(f"Attempt {attempt.number} is back in {file}", soft_wrap=True, markup=False)
-    if put.kept is not None:
-        again = f"tlpuzzles restore {exercise.number} --attempt {put.kept}"
-        out.print(f"What was there is attempt {put.kept}: [bold]{again}[/]", soft_wrap=True)
+    tell(put, exercise, workspace, f"attempt {attempt.number}")
 
 
 def _list(exercise: Exercise, past: Past, workspace: Folders) -> None:

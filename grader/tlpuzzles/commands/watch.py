@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from tlpuzzles.border.limits import hide
-from tlpuzzles.commands.files import class_arch
-from tlpuzzles.commands.of_workspace import marks
+from tlpuzzles.commands.of_workspace import class_arch, marks
 from tlpuzzles.commands.output import console
 from tlpuzzles.commands.remembering import pasts
 from tlpuzzles.commands.working import warm_process

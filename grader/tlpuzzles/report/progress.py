@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -27,6 +28,22 @@ class Quiet:
     def step(self, text: str, total: int | None = None) -> None: ...
 
     def advance(self, note: str = "") -> None: ...
+
+
+class Following:
+    """Shows what is being done, told by name as often as there is something to add: a step begins when the name
+    changes."""
+
+    def __init__(self, steps: Steps) -> None:
+        self._steps = steps
+        self._now: Enum | None = None
+
+    def show(self, step: Enum, note: str) -> None:
+        if step is not self._now:
+            self._now = step
+            self._steps.step(str(step.value))
+        if note:
+            self._steps.advance(note)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.grading.options import Step
 from tlpuzzles.report import terminal
 from tlpuzzles.report.marks import marks_for
-from tlpuzzles.report.progress import Quiet, Steps, progress
+from tlpuzzles.report.progress import Following, Quiet, progress
 from tlpuzzles.verdict.model import Result
 
 KEYS = (
@@ -33,26 +33,20 @@ class Screen:
     def __init__(self, console: Console, *, keys: bool) -> None:
         self._console, self._keys = console, keys
         self._going_on = ExitStack()
-        self._steps: Steps = Quiet()
-        self._now: Step | None = None
+        self._steps = Following(Quiet())
 
     def grading(self, title: str) -> None:
         """Below what is shown, says from now on what a grading does."""
         self.still()
-        self._now = None
-        self._steps = self._going_on.enter_context(progress(self._console, title))
+        self._steps = Following(self._going_on.enter_context(progress(self._console, title)))
 
     def step(self, step: Step, note: str) -> None:
-        if step is not self._now:
-            self._now = step
-            self._steps.step(step.value)
-        if note:
-            self._steps.advance(note)
+        self._steps.show(step, note)
 
     def still(self) -> None:
         """Nothing goes on; what was said of it is wiped."""
         self._going_on.close()
-        self._steps = Quiet()
+        self._steps = Following(Quiet())
 
     def fresh(self) -> None:
         """An empty screen."""

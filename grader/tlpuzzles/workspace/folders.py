@@ -65,13 +65,19 @@ def find_workspace(start: Path) -> Workspace:
 
     Raises NoWorkspace, and UsageError for a course.toml that cannot be used.
     """
+    root = required_root(start)
+    return Workspace(root, read_marker(root / MARKER))
+
+
+def required_root(start: Path) -> Path:
+    """As `workspace_root`. Raises NoWorkspace where there is none."""
     root = workspace_root(start)
     if root is None:
         raise NoWorkspace(
             f"There is no workspace in {start} or above it: no {MARKER} was found.\n"
             "Make one with `tlpuzzles init`, or go to the folder that has yours."
         )
-    return Workspace(root, read_marker(root / MARKER))
+    return root
 
 
 def workspace_root(start: Path) -> Path | None:
