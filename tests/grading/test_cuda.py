@@ -27,6 +27,8 @@ class Played:
     """A warm process whose children compile and run whatever they are given."""
 
     compiling: End = End.FINISHED
+    dies: int = 99
+    """How many times it ends so, if that is before it is finished."""
     compiles: bool = True
     jobs: list[tuple[set[str], list[str], bool]] = field(default_factory=list)
     """Kernels, cases, and whether the GPU was held."""
@@ -39,7 +41,8 @@ class Played:
             event = {"kind": "cuda", "event": "compiled" if self.compiles else "not compiled"}
             for _ in job["kernels"]:
                 options["on_message"](event)
-            return report(end=self.compiling)
+            self.dies -= 1
+            return report(end=self.compiling if self.dies >= 0 else End.FINISHED)
         ran = {"kind": "cuda", "event": "ran", "outcome": "ran", "explanation": None}
         return report(*({**ran, "case": case} for case in cases))
 
@@ -111,7 +114,23 @@ def test_a_compiler_that_dies_is_said_of_every_case(tmp_path: Path) -> None:
     played = Played(compiling=End.SIGNALLED)
     ran = run(played, tmp_path, cases=2)
 
-    assert len(played.jobs) == 1
+    assert len(played.jobs) == 2
     for one in ran.values():
         assert one.problem is not None
         assert "compiler ended its process" in one.problem.message
+
+
+def test_a_compiler_that_died_once_is_asked_again(tmp_path: Path) -> None:
+    """It is not the kernel, then."""
+    played = Played(compiling=End.SIGNALLED, dies=1)
+    ran = run(played, tmp_path, cases=2)
+
+    assert all(one.problem is None for one in ran.values())
+
+
+def test_a_compiler_that_takes_too_long_is_not_asked_again(tmp_path: Path) -> None:
+    played = Played(compiling=End.TIMED_OUT)
+    ran = run(played, tmp_path, cases=1)
+
+    assert len(played.jobs) == 1
+    assert ran["ragged"].problem is not None

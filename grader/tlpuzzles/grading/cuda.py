@@ -106,6 +106,12 @@ class Cuda:
         tell(f"compiling {len(job['kernels'])} kernels")
         compile_ahead(warm, self.gpu_arch, capsules, folder)
         report = warm.run("cuda", job, COMPILE, folder, sees_gpu=True, on_message=count, cache=caches.kernels())
+        if report.end in (End.EXITED, End.SIGNALLED):
+            # TileLang 0.1.15 compiles in several threads. On a machine with many cores at work that has ended a process
+            # now and then, and not the next with the same kernels. What was compiled is in the cache.
+            done = refused = 0
+            tell("the compiler ended its process: once more")
+            report = warm.run("cuda", job, COMPILE, folder, sees_gpu=True, on_message=count, cache=caches.kernels())
         if report.end is not End.FINISHED:
             return _died_compiling(report)
         if done == len(job["kernels"]) and not refused:
@@ -195,13 +201,19 @@ def _died(report: Report) -> Problem:
             f"The kernel hangs: it gave no answer for {RUN.silence:.0f} s and was stopped. Is there a loop that never "
             "ends, or a barrier that not all threads reach?"
         )
-    how = f"signal {-report.code}" if report.code is not None and report.code < 0 else f"exit status {report.code}"
-    return Problem(f"The kernel ended the process that ran it ({how}).", raw=unmarked(report.output)[-2000:] or None)
+    return Problem(
+        f"The kernel ended the process that ran it ({_how(report)}).", raw=unmarked(report.output)[-2000:] or None
+    )
 
 
 def _died_compiling(report: Report) -> Problem:
     if report.end is End.TIMED_OUT:
         return Problem(f"Compiling the kernels took longer than {COMPILE.seconds:.0f} s and was stopped.")
     return Problem(
-        "TileLang's compiler ended its process while it compiled the kernel.", raw=report.output[-2000:] or None
+        f"TileLang's compiler ended its process ({_how(report)}) while it compiled the kernel.",
+        raw=report.output[-2000:] or None,
     )
+
+
+def _how(report: Report) -> str:
+    return f"signal {-report.code}" if report.code is not None and report.code < 0 else f"exit status {report.code}"
