@@ -6,7 +6,9 @@ merely prints something answers at once, and Ctrl-C is quiet from the first mome
 
 from __future__ import annotations
 
+import codecs
 import io
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,6 +19,12 @@ from tlpuzzles.errors import UsageError
 # ExitStatus of verdict.model, which costs pydantic's import.
 WRONG_USAGE = 2
 INTERRUPTED = 130
+
+ASCII = "--ascii"
+ASCII_VARIABLE = "TLPUZZLES_ASCII"
+"""Set, and not empty: as if ASCII were given to every command."""
+DRAWN = {"\u2022": "*", "\u258c": "|"}
+"""What rich draws a lesson's lists and quotations with, whatever the terminal knows."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +69,28 @@ COMMANDS = (
 )
 
 
+def _show_in_what_the_terminal_knows(arguments: list[str]) -> list[str]:
+    """Lets the streams stand in for what they cannot encode. Returns the arguments without ASCII, which may stand
+    anywhere: everything that draws asks the stream's encoding, and so needs no option of its own."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    wanted = ASCII in arguments[:end] or bool(os.environ.get(ASCII_VARIABLE))
+    codecs.register_error("tlpuzzles", _stand_in)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="ascii" if wanted else None, errors="tlpuzzles")
+    return [argument for argument in arguments[:end] if argument != ASCII] + arguments[end:]
+
+
+def _stand_in(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(DRAWN.get(char, "?") for char in error.object[error.start : error.end]), error.end
+
+
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Runs one command and exits with its status. `arguments`: those of the process, if not given."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that knows no arrows still shows the lesson
+    arguments = _show_in_what_the_terminal_knows(arguments)
     try:
         from tlpuzzles.commands.application import run
 

@@ -58,6 +58,13 @@ def _top(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
+    ascii_only: Annotated[
+        bool,
+        typer.Option(
+            "--ascii",
+            help="Draw with ASCII alone. May stand anywhere; TLPUZZLES_ASCII=1 asks for it always.",
+        ),
+    ] = False,
 ) -> None:
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
