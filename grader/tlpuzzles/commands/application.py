@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -36,13 +37,21 @@ def run(commands: Sequence[Command], arguments: Sequence[str]) -> None:
 
 def _application(commands: Sequence[Command], arguments: Sequence[str]) -> typer.Typer:
     # Plain help: rich's takes 0.15 s more and, in some releases of typer, imports pydantic.
-    app = typer.Typer(rich_markup_mode=None, add_completion=False)
+    app = typer.Typer(rich_markup_mode=None)
     app.callback(invoke_without_command=True, help=ABOUT)(_top)
-    named = next((argument for argument in arguments if not argument.startswith("-")), None)
+    named = next((word for word in _to_complete() or arguments if not word.startswith("-")), None)
     for command in commands:
         function = command.load() if command.name == named else _not_named
         app.command(command.name, short_help=command.summary)(function)
     return app
+
+
+def _to_complete() -> list[str]:
+    """The words that a shell asks to complete, which it hands over in the environment; none if it does not ask."""
+    if "_TLPUZZLES_COMPLETE" not in os.environ:
+        return []
+    words = os.environ.get("_TYPER_COMPLETE_ARGS") or os.environ.get("COMP_WORDS") or ""
+    return words.split()[1:]
 
 
 def _print_version(asked: bool) -> None:

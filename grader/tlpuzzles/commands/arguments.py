@@ -6,6 +6,26 @@ from typing import Annotated
 
 import typer
 
+
+def exercise_names(incomplete: str) -> list[tuple[str, str]]:
+    """What a shell may complete an exercise's name to, each with its title."""
+    from tlpuzzles.course import catalog
+    from tlpuzzles.errors import UsageError
+
+    try:
+        exercises = catalog.exercises()
+    except UsageError:  # to be told when the command is run, and not between two keys
+        return []
+    names = [(str(e.number) if incomplete.isdigit() else e.slug, e.title) for e in exercises]
+    return [(name, title) for name, title in names if name.startswith(incomplete)]
+
+
 ExerciseName = Annotated[
-    str, typer.Argument(metavar="N", show_default=False, help="The exercise: number, name or start of its name.")
+    str,
+    typer.Argument(
+        metavar="N",
+        show_default=False,
+        help="The exercise: number, name or start of its name.",
+        autocompletion=exercise_names,
+    ),
 ]

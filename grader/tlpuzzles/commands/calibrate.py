@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
+from tlpuzzles.commands.arguments import exercise_names
 from tlpuzzles.commands.output import console, on_terminal
 from tlpuzzles.commands.working import warm_process
 from tlpuzzles.course import catalog
@@ -36,7 +37,10 @@ def calibrate(
     names: Annotated[
         Optional[list[str]],  # noqa: UP045 - typer evaluates it on Python 3.10
         typer.Argument(
-            metavar="[N ...]", show_default=False, help="Exercises; all that have a speed part if left out."
+            metavar="[N ...]",
+            show_default=False,
+            help="Exercises; all that have a speed part if left out.",
+            autocompletion=exercise_names,
         ),
     ] = None,
     repeats: Annotated[

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from tlpuzzles.border.limits import hide
+from tlpuzzles.commands.arguments import exercise_names
 from tlpuzzles.commands.files import file_of, made
 from tlpuzzles.commands.of_workspace import class_arch, marks
 from tlpuzzles.commands.output import console, print_quiet
@@ -30,7 +31,12 @@ if TYPE_CHECKING:
 def grade(
     name: Annotated[
         Optional[str],  # noqa: UP045 - typer evaluates it on Python 3.10
-        typer.Argument(metavar="N", show_default=False, help="The exercise: number, name or start of its name."),
+        typer.Argument(
+            metavar="N",
+            show_default=False,
+            help="The exercise: number, name or start of its name.",
+            autocompletion=exercise_names,
+        ),
     ] = None,
     file: Annotated[
         Optional[Path],  # noqa: UP045

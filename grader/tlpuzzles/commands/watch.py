@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from tlpuzzles.border.limits import hide
+from tlpuzzles.commands.arguments import exercise_names
 from tlpuzzles.commands.of_workspace import class_arch, marks
 from tlpuzzles.commands.output import console
 from tlpuzzles.commands.remembering import pasts
@@ -26,6 +27,7 @@ def watch(
         Optional[str],  # noqa: UP045 - typer evaluates it on Python 3.10
         typer.Argument(
             metavar="N",
+            autocompletion=exercise_names,
             show_default=False,
             help="The exercise to begin with; if left out, the first not passed.",
         ),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.errors import UsageError
+from tlpuzzles.workspace import editor
 from tlpuzzles.workspace.documents import pages, pages_folder
 from tlpuzzles.workspace.folders import shipped
 from tlpuzzles.workspace.marker import MARKER
@@ -23,7 +24,7 @@ class Copied:
 
 
 def copy_exercises(exercises: tuple[Exercise, ...], target: Path) -> Copied:
-    """Copies every exercise's files and the course.toml that marks a workspace.
+    """Copies every exercise's files and the course.toml that marks a workspace, and makes tasks for an editor.
 
     Raises UsageError if the target is no folder or cannot be written.
     """
@@ -40,8 +41,9 @@ def copy_exercises(exercises: tuple[Exercise, ...], target: Path) -> Copied:
     for page in pages():
         sources[Path("docs") / page.relative_to(pages_folder())] = page
     _make_folder(target)
-    for relative, source in sources.items():
-        if _write_new(target / relative, _as_copied(source)):
+    contents = {relative: _as_copied(source) for relative, source in sources.items()}
+    for relative, content in (contents | {editor.FILE: editor.tasks()}).items():
+        if _write_new(target / relative, content):
             copied.written.append(relative)
         else:
             copied.kept.append(relative)
