@@ -23,10 +23,11 @@ from tests.verdict.samples import (
     right,
     unwritten,
 )
+from tlpuzzles.course import catalog
 from tlpuzzles.course.inputs import normal, ramped_logits, scaled_logits
 from tlpuzzles.course.unwritten import NEVER_WRITTEN
 from tlpuzzles.course.vocabulary import Case, Mistake, Sizes
-from tlpuzzles.verdict.judge import changed_inputs, draw, dump, expect, judge
+from tlpuzzles.verdict.judge import MANY, changed_inputs, draw, dump, expect, judge
 from tlpuzzles.verdict.judgement import Judgement
 from tlpuzzles.verdict.model import Detail, Verdict
 from tlpuzzles.verdict.posed import Posed, generator_seed, raw
@@ -382,3 +383,18 @@ def test_size_one_dimensions(tmp_path: Path) -> None:
             unwritten(problem.shape, "float16"),
         ):
             assert output(problem, tmp_path, wrong).verdict is Verdict.FAILED
+
+
+@pytest.mark.parametrize(
+    ("equalled", "named"), [(None, "difference"), ({"difference"}, "difference"), ({"product"}, None), (set(), None)]
+)
+def test_a_large_output_is_held_against_what_smaller_ones_equalled(
+    tmp_path: Path, equalled: set[str] | None, named: str | None
+) -> None:
+    for size, expected in ((MANY + 1, named), (MANY, "difference")):
+        problem = posed(catalog.find("vector_add"), dtype="float32", N=size)
+        file = tmp_path / "found.bin"
+        file.write_bytes(raw(problem.inputs["A"] - problem.inputs["B"]))
+        answer = judge(problem.exercise, problem.case, problem.sizes, problem.seed, file, equalled=equalled)
+        assert answer.output.verdict is Verdict.FAILED
+        assert answer.output.detail.mistake == expected

@@ -7,7 +7,7 @@ runs in it; outputs reach it as files of raw bytes.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,10 @@ MISTAKE_FACTOR = 4.0
 NAMED_FLOPS = 2e9
 """Larger problems are not held against the mistakes, whose outputs take longer to compute than people like to wait: the
 exercise's smaller cases name them."""
+
+MANY = 1 << 18
+"""Elements of an output that is not held against every mistake once a smaller case has failed: it takes a tenth of a
+second for each, and almost always equals the one that the smaller case equalled, or none."""
 
 SAMPLE = 4096
 """Elements by which it is first looked whether an output may equal a mistake."""
@@ -70,11 +74,13 @@ def judge(
     second_file: Path | None = None,
     *,
     tile: tuple[int, ...] | None = None,
+    equalled: Collection[str] | None = None,
 ) -> CaseJudgement:
     """Judges the output of a case, and that of a second run with blocks and threads in reverse if there was one.
 
     The files hold the raw bytes of the output in the case's dtype, poisoned before the run (see poison.py). `tile`:
-    what the kernel stores at a time, for the map of a wrong output.
+    what the kernel stores at a time, for the map of a wrong output. `equalled`: ids of the mistakes that earlier cases
+    equalled; None if none of those has failed.
     """
     posed = _posed(exercise, case, sizes, seed)
     try:
@@ -85,10 +91,10 @@ def judge(
         return CaseJudgement(output=Judgement(verdict=Verdict.FAILED, message=message, detail=_detail(posed)))
     comparison = _compare(posed, first)
     if second is None:
-        return CaseJudgement(output=_judge(posed, first, comparison, tile))
+        return CaseJudgement(output=_judge(posed, first, comparison, tile, equalled))
     runs = Runs(exercise.output, first, second, posed.expected, (comparison, _compare(posed, second)))
     finding = compare_runs(runs, case.dtype, posed.tolerance)
-    return CaseJudgement(output=_judge(posed, first, comparison, tile, finding), order=_order(posed, finding))
+    return CaseJudgement(output=_judge(posed, first, comparison, tile, equalled, finding), order=_order(posed, finding))
 
 
 def judge_printed(exercise: Exercise, case: Case, sizes: Sizes, seed: int, output: str) -> Fault | None:
@@ -146,6 +152,7 @@ def _judge(
     found: torch.Tensor,
     comparison: Comparison,
     tile: tuple[int, ...] | None,
+    equalled: Collection[str] | None,
     finding: Finding | None = None,
 ) -> Judgement:
     if comparison.agrees:
@@ -163,7 +170,7 @@ def _judge(
         tile,
         posed.exercise.row_name,
     )
-    explanation = explain(answer, lambda: _mistake(posed, found))
+    explanation = explain(answer, lambda: _mistake(posed, found, equalled))
     fields = explanation.detail.model_dump(exclude_none=True)
     message = explanation.message
     if finding is not None and finding.explains_first:
@@ -179,7 +186,7 @@ def _order(posed: Posed, finding: Finding) -> Judgement:
     return Judgement(verdict=Verdict.FAILED, message=finding.message, detail=_detail(posed, region=region))
 
 
-def _mistake(posed: Posed, found: torch.Tensor) -> Mistake | None:
+def _mistake(posed: Posed, found: torch.Tensor, equalled: Collection[str] | None) -> Mistake | None:
     """The mistake that the output is nearest to, of those that it equals and that differ from the right answer.
 
     Where the mistake leaves elements unwritten, they must be so, and no others.
@@ -193,6 +200,8 @@ def _mistake(posed: Posed, found: torch.Tensor) -> Mistake | None:
     wide = Tolerance(MISTAKE_FACTOR * own.frobenius, MISTAKE_FACTOR * own.row, MISTAKE_FACTOR * own.element)
     best: tuple[float, Mistake] | None = None
     for mistake in posed.exercise.mistakes:
+        if equalled is not None and found.numel() > MANY and mistake.id not in equalled:
+            continue
         output = mistake.compute(posed.exact_inputs, posed.sizes, posed.case.flags)
         if output is None:
             continue

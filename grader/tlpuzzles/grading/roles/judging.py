@@ -13,6 +13,7 @@ import torch
 from tlpuzzles.course import catalog
 from tlpuzzles.course.vocabulary import Case, Exercise, Sizes
 from tlpuzzles.verdict import judge as court
+from tlpuzzles.verdict.judgement import CaseJudgement
 from tlpuzzles.verdict.model import Verdict
 
 MOST_THREADS = 4
@@ -28,12 +29,16 @@ def judge(job: Mapping[str, Any], emit: Emit) -> None:
     exercise = catalog.find(job["exercise"])
     # What this process was forked from has one thread, for a pool does not survive a fork. This one can have its own.
     torch.set_num_threads(max(1, min(MOST_THREADS, (os.cpu_count() or 1) // 2)))
+    equalled: set[str] | None = None
     for item in job["cases"]:
         case, sizes = exercise.case(item["like"], item["id"]), item["sizes"]
         if job["task"] == "draw":
             emit(_draw(exercise, case, sizes, job))
         elif case.id in job["outputs"]:
-            emit(_judge(exercise, case, sizes, job))
+            answer = _judge(exercise, case, sizes, job, equalled)
+            emit(_checked(answer, exercise, case, sizes, job))
+            if answer.output.verdict is Verdict.FAILED:
+                equalled = (equalled or set()) | {name for name in (answer.output.detail.mistake,) if name is not None}
             if exercise.printing is not None:
                 fault = court.judge_printed(exercise, case, sizes, job["seed"], job["printed"][case.id])
                 emit({"kind": "printed", "fault": None if fault is None else asdict(fault)})
@@ -52,14 +57,33 @@ def _draw(exercise: Exercise, case: Case, sizes: Sizes, job: Mapping[str, Any]) 
     return {"kind": "drawn", "case": case.id, "files": named}
 
 
-def _judge(exercise: Exercise, case: Case, sizes: Sizes, job: Mapping[str, Any]) -> dict[str, Any]:
-    outputs = [Path(file) for file in job["outputs"][case.id]]
-    seed = job["seed"]
+def _judge(
+    exercise: Exercise, case: Case, sizes: Sizes, job: Mapping[str, Any], equalled: set[str] | None
+) -> CaseJudgement:
     tile = job["tiles"].get(case.id)
-    answer = court.judge(exercise, case, sizes, seed, *outputs, tile=None if tile is None else tuple(tile))
+    return court.judge(
+        exercise,
+        case,
+        sizes,
+        job["seed"],
+        *_outputs(case, job),
+        tile=None if tile is None else tuple(tile),
+        equalled=equalled,
+    )
+
+
+def _outputs(case: Case, job: Mapping[str, Any]) -> list[Path]:
+    return [Path(file) for file in job["outputs"][case.id]]
+
+
+def _checked(
+    answer: CaseJudgement, exercise: Exercise, case: Case, sizes: Sizes, job: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The message about a case. Its inputs must be as they were; what was wrong is dumped if that is asked for."""
+    seed = job["seed"]
     files = [inputs_folder(Path(job["folder"]), case) / f"{tensor.name}.bin" for tensor in exercise.inputs]
     changed = court.changed_inputs(exercise, case, sizes, seed, files)
     message = {"kind": "judged", "case": case.id, "changed": changed, **answer.model_dump(mode="json")}
     if job["dump"] is not None and (changed or answer.output.verdict is not Verdict.PASSED):
-        court.dump(Path(job["dump"]), exercise, case, sizes, seed, *outputs)
+        court.dump(Path(job["dump"]), exercise, case, sizes, seed, *_outputs(case, job))
     return message
