@@ -10,7 +10,7 @@ import pytest
 from tests.report import samples
 from tests.report.test_terminal import EVIL, Ascii, report
 from tlpuzzles.report.conditions import ORIGINS
-from tlpuzzles.report.speed import compiled_to, short_name
+from tlpuzzles.report.speed_words import compiled_to, short_name
 from tlpuzzles.verdict.measured import Compiled, Gpu
 from tlpuzzles.verdict.model import Check, Compared, Detail, Kind, Points, Result, Speed, Verdict
 from tlpuzzles.verdict.thresholds import Origin, shipped

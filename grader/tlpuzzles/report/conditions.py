@@ -26,8 +26,15 @@ ORIGINS = {
 def conditions(
     speeds: Sequence[Speed], letters: Mapping[str, str], name: Callable[[str], str], page: Page, marks: Marks
 ) -> None:
-    """Prints where the marks are from, and what matters of the machine, over all cases. `letters` are those of cases,
-    `name` shortens that of a baseline."""
+    """Prints what `noted` tells."""
+    separator = Text(f" {marks.separator} ", style="dim")
+    parts = [Text(marks.clean(part), style="dim") for part in noted(speeds, letters, name)]
+    page.flow(parts, lead=" " * INDENT, separator=separator)
+
+
+def noted(speeds: Sequence[Speed], letters: Mapping[str, str], name: Callable[[str], str]) -> list[str]:
+    """Where the marks are from, and what matters of the machine, over all cases. `letters` are those of cases, `name`
+    shortens that of a baseline."""
     noisiest = max(speeds, key=lambda speed: abs(speed.self_ratio - 1))
     among = f"; worst of {len(speeds)} cases" if len(speeds) > 1 else ""
     baseline = name(noisiest.baseline)
@@ -43,8 +50,7 @@ def conditions(
     parts += [f"clock held down: {', '.join(throttled)}"] if throttled else []
     parts += [_others(max(gpu.others or 0 for gpu in seen))] if any(gpu.others for gpu in seen) else []
     parts += ["GPU busy with other work"] if any(gpu.busy for gpu in seen) else []
-    separator = Text(f" {marks.separator} ", style="dim")
-    page.flow([Text(marks.clean(part), style="dim") for part in parts], lead=" " * INDENT, separator=separator)
+    return parts
 
 
 def _origins(speeds: Sequence[Speed], letters: Mapping[str, str]) -> list[str]:
@@ -64,11 +70,12 @@ def every_condition(speeds: Sequence[Speed], page: Page, marks: Marks) -> None:
         if number:
             page.blank()
         page.line(" " * INDENT, (f"How it was measured: {marks.clean(speed.title)}", "bold dim"))
-        rows = [(name, Text(marks.clean(value), style="dim")) for name, value in _rows(speed)]
+        rows = [(name, Text(marks.clean(value), style="dim")) for name, value in all_noted(speed)]
         page.pairs(rows, indent=INDENT)
 
 
-def _rows(speed: Speed) -> list[tuple[str, str]]:
+def all_noted(speed: Speed) -> list[tuple[str, str]]:
+    """All that was seen while a case was timed: names and values."""
     rows = [
         ("baseline", speed.baseline),
         ("ratio", f"{speed.ratio:.4f}, 95 % interval {_interval(speed.ci)}"),

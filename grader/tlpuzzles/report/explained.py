@@ -22,10 +22,8 @@ SOURCE_ROWS = 2
 def explain(check: Check, page: Page, marks: Marks, reported: Reported) -> None:
     """Prints the check's title, its message and what its detail holds."""
     style = STYLES[check.verdict.value]
-    lead = "Our error, not yours: " if check.verdict is Verdict.ERROR else ""
-    lead += "speed, " if check.kind is Kind.SPEED and check.title != "speed" else ""
     mark = Text.assemble((marks.line * 2, style), " ", (marks.of(check), style), " ")
-    title = Text(lead + marks.clean(check.title), style=f"bold {style}")
+    title = Text(marks.clean(title_of(check)), style=f"bold {style}")
     rest = page.width - mark.cell_len - title.cell_len - 1
     if rest >= 2:
         page.line(mark, title, " ", (marks.line * rest, style))
@@ -40,11 +38,17 @@ def explain(check: Check, page: Page, marks: Marks, reported: Reported) -> None:
     if check.detail.error_map is not None:
         page.blank()
         show_error_map(check.detail.error_map, page, marks)
-    rows = _rows(check.detail, marks)
+    rows = facts(check.detail, marks)
     if rows:
         page.blank()
         page.pairs(rows, indent=2)
     reported.show(check, "  ")
+
+
+def title_of(check: Check) -> str:
+    """What is explained, and whose fault it is where it is ours."""
+    lead = "Our error, not yours: " if check.verdict is Verdict.ERROR else ""
+    return lead + ("speed, " if check.kind is Kind.SPEED and check.title != "speed" else "") + check.title
 
 
 def _location(location: Location, page: Page, marks: Marks) -> None:
@@ -61,7 +65,8 @@ def _location(location: Location, page: Page, marks: Marks) -> None:
         page.rows(marks.clean(location.source).strip(), lead=gutter, below=below, most=SOURCE_ROWS)
 
 
-def _rows(detail: Detail, marks: Marks) -> list[tuple[str, Text]]:
+def facts(detail: Detail, marks: Marks) -> list[tuple[str, Text]]:
+    """What is known of a wrong element and of the problem: names and values."""
     rows = []
     if detail.region and detail.mistake:
         # Other messages say where by themselves.

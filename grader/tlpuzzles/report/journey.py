@@ -56,35 +56,38 @@ def _show_stage(stage: Stage, widest: int, page: Page, marks: Marks) -> None:
     page.line(head)
     lead = Text(" " * INDENT)
     line = attempt_marks(past, marks)
+    said = [Text(part, style="dim") for part in remarks(past)]
     if line:
-        page.flow([line, *_remarks(past)], lead=lead, separator=Text("  "))
+        page.flow([line, *said], lead=lead, separator=Text("  "))
     elif past.hint:
-        page.flow(_remarks(past), lead=lead, separator=Text("  "))
+        page.flow(said, lead=lead, separator=Text("  "))
     for name, bars in growth(past, marks):
         page.line(lead, (f"{name:<7}", "dim"), bars)
 
 
-def _remarks(past: Past) -> list[Text]:
+def remarks(past: Past) -> list[str]:
+    """What there is to say of the attempts."""
     parts = [plural(past.tries, "try", "tries")] if past.tries else []
     if past.best_ratio is not None and len([a for a in past.whole if a.ratio is not None]) == 1:
         parts.append(f"speed {past.best_ratio:.2f}")
     parts += [f"hint {past.hint} read"] if past.hint else []
     parts += ["after a look at the solution"] if past.given_up and past.state is State.PASSED else []
-    return [Text(part, style="dim") for part in parts]
+    return parts
 
 
-def _sum(stages: Sequence[Stage], marks: Marks) -> Text:
+def course_so_far(stages: Sequence[Stage]) -> tuple[str, str, str]:
+    """How many are passed, the points, and those that were not graded; the latter may be empty."""
     passed = sum(stage.past.state is State.PASSED for stage in stages)
     best = [stage.past.best for stage in stages]
     earned = sum(attempt.earned for attempt in best if attempt is not None)
     not_graded = sum(attempt.not_graded for attempt in best if attempt is not None)
-    text = Text.assemble(
-        (f"{passed} of {len(stages)} passed", "bold"),
-        f" {marks.separator} {earned} of {sum(stage.worth for stage in stages)} points",
-    )
-    if not_graded:
-        text.append(f"; {not_graded} more were not graded where you tried", style="dim")
-    return text
+    left = f"; {not_graded} more were not graded where you tried" if not_graded else ""
+    return f"{passed} of {len(stages)} passed", f"{earned} of {sum(stage.worth for stage in stages)} points", left
+
+
+def _sum(stages: Sequence[Stage], marks: Marks) -> Text:
+    passed, points_, left = course_so_far(stages)
+    return Text.assemble((passed, "bold"), f" {marks.separator} {points_}", (left, "dim"))
 
 
 def _legend(stages: Sequence[Stage], marks: Marks) -> str:
@@ -98,22 +101,26 @@ def _legend(stages: Sequence[Stage], marks: Marks) -> str:
 
 
 def _next(stages: Sequence[Stage], page: Page) -> None:
-    stage = next((stage for stage in stages if stage.past.state is not State.PASSED), None)
-    if stage is not None and not stage.past.tries:
-        command, why = f"tlpuzzles show {stage.number}", f"next: {stage.title}"
-    elif stage is not None:
-        command, why = f"tlpuzzles grade {stage.number}", f"next: {stage.title}, which is not passed yet"
-    else:
-        behind = [one for one in stages if one.past.best is not None and one.past.best.earned < one.past.best.of]
-        if not behind:
-            page.line("  All of it is passed, with all points that could be had where it was graded.")
-            page.blank()
-            return
-        slowest = min(behind, key=lambda one: one.past.best.earned if one.past.best is not None else 0)
-        command, why = f"tlpuzzles grade {slowest.number}", f"all passed; {slowest.title} has more points to give"
-    if 4 + len(command) + len(why) <= page.width:
+    command, why = next_in_course(stages)
+    if command is None:
+        page.line(f"  {why}")
+    elif 4 + len(command) + len(why) <= page.width:
         page.line("  ", (command, "bold cyan"), "  ", (why, "dim"))
     else:
         page.line("  ", (why, "dim"))
         page.line("    ", (command, "bold cyan"))
     page.blank()
+
+
+def next_in_course(stages: Sequence[Stage]) -> tuple[str | None, str]:
+    """What to do next: a command and a reason, or that nothing is left."""
+    stage = next((stage for stage in stages if stage.past.state is not State.PASSED), None)
+    if stage is not None and not stage.past.tries:
+        return f"tlpuzzles show {stage.number}", f"next: {stage.title}"
+    if stage is not None:
+        return f"tlpuzzles grade {stage.number}", f"next: {stage.title}, which is not passed yet"
+    behind = [one for one in stages if one.past.best is not None and one.past.best.earned < one.past.best.of]
+    if not behind:
+        return None, "All of it is passed, with all points that could be had where it was graded."
+    slowest = min(behind, key=lambda one: one.past.best.earned if one.past.best is not None else 0)
+    return f"tlpuzzles grade {slowest.number}", f"all passed; {slowest.title} has more points to give"

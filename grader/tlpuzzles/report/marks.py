@@ -108,4 +108,9 @@ def marks_for(console: Console) -> Marks:
         "✓✗○‼·│█░…─±→●".encode(encoding)
     except UnicodeEncodeError:
         return Marks(_ASCII, "|", "|", "#", ".", "...", "-", "+-", "->", "*", True, encoding)
+    return unicode_marks(encoding)
+
+
+def unicode_marks(encoding: str = "utf-8") -> Marks:
+    """Those of a console or a page that can show them all."""
     return Marks(_UNICODE, "·", "│", "█", "░", "…", "─", "±", "→", "●", False, encoding)

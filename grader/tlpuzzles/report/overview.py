@@ -11,7 +11,7 @@ from rich.text import Text
 from tlpuzzles.report.layout import Page
 from tlpuzzles.report.marks import MEASURED, STYLES, WARNING, Marks, kind_of
 from tlpuzzles.report.reported import Reported
-from tlpuzzles.report.speed import too_slow
+from tlpuzzles.report.speed_words import too_slow
 from tlpuzzles.verdict.model import Check, Kind, Result, Verdict
 
 GROUPS = {

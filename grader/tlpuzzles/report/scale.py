@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil
 
@@ -42,16 +42,20 @@ _UNICODE = _Characters("━", "─", "●", ("╞", "═", "╡"), ("┿", "┼"
 _ASCII = _Characters("=", "-", "O", ("[", "~", "]"), ("|", "|", "|"), "^", ">")
 
 
+def end_of_scale(speeds: Sequence[Speed]) -> float:
+    """The ratio at which a scale for all of these ends."""
+    mark = max((speed.full_at or 0 for speed in speeds), default=0)
+    largest = max(1.0, mark, *(speed.ratio for speed in speeds))
+    end = min(largest * ABOVE, max(MOST, ABOVE_MARKS * mark))
+    return ceil(round(end * STEPS_A_UNIT, 6)) / STEPS_A_UNIT
+
+
 class Scale:
     """One for all cases of an exercise, so that their bars can be compared."""
 
     def __init__(self, speeds: Iterable[Speed], marks: Marks, columns: int) -> None:
         """`columns`: that the scale and its labels may take."""
-        speeds = list(speeds)
-        mark = max((speed.full_at or 0 for speed in speeds), default=0)
-        largest = max(1.0, mark, *(speed.ratio for speed in speeds))
-        end = min(largest * ABOVE, max(MOST, ABOVE_MARKS * mark))
-        self.end = ceil(round(end * STEPS_A_UNIT, 6)) / STEPS_A_UNIT
+        self.end = end_of_scale(list(speeds))
         self.cells = max(min(CELLS, columns - BESIDE), 8)
         self.characters = _ASCII if marks.is_ascii else _UNICODE
 
@@ -86,8 +90,7 @@ class Scale:
         if speed.pass_at is None or speed.full_at is None:
             return []
         passes, full = self._cell(speed.pass_at), self._cell(speed.full_at)
-        begin = "pass" if speed.graded else "points"
-        to_pass, to_full = f"{begin} {two_places(speed.pass_at)}", f"all {two_places(speed.full_at)}"
+        to_pass, to_full = mark_labels(speed.pass_at, speed.full_at, graded=speed.graded)
         under = self.characters.under
         before = f"{to_pass} {under}"
         if cell_len(before) > passes + 3:
@@ -98,6 +101,11 @@ class Scale:
 
     def _cell(self, ratio: float) -> int:
         return min(max(round(ratio / self.end * (self.cells - 1)), 0), self.cells - 1)
+
+
+def mark_labels(pass_at: float, full_at: float, *, graded: bool) -> tuple[str, str]:
+    """What is said at the two marks. `graded`: whether falling short of the first fails the exercise."""
+    return f"{'pass' if graded else 'points'} {two_places(pass_at)}", f"all {two_places(full_at)}"
 
 
 def two_places(ratio: float) -> str:

@@ -8,11 +8,11 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from tlpuzzles.report.badges import badge
 from tlpuzzles.report.layout import Page
 from tlpuzzles.report.marks import STYLES, Marks, marks_for
 from tlpuzzles.report.overview import leading, other_gpus_left_out
-from tlpuzzles.report.speed import short_name
-from tlpuzzles.report.terminal import badge
+from tlpuzzles.report.speed_words import short_name
 from tlpuzzles.verdict.model import Result, Results, Verdict
 
 NARROW = 76
