@@ -74,15 +74,16 @@ def growth(past: Past, marks: Marks) -> list[tuple[str, Text]]:
     ratios = [attempt.ratio for attempt in past.whole if attempt.ratio is not None]
     rows = []
     if len(shares) > 1:
-        ends = _ends([f"{attempt.earned}" for attempt in past.whole if attempt.of])
+        ends = ends_of([f"{attempt.earned}" for attempt in past.whole if attempt.of])
         rows.append(("points", Text.assemble(sparkline(shares, marks), ("  " + ends, "dim"))))
     if len(ratios) > 1:
-        ends = _ends([f"{ratio:.2f}" for ratio in ratios])
+        ends = ends_of([f"{ratio:.2f}" for ratio in ratios])
         rows.append(("speed", Text.assemble(sparkline(ratios, marks), ("  " + ends, "dim"))))
     return rows
 
 
-def _ends(values: Sequence[str]) -> str:
+def ends_of(values: Sequence[str]) -> str:
+    """ "0 to 60": the first of those that are shown, and the last."""
     first, last = values[-RECENT:][0], values[-1]
     return first if first == last else f"{first} to {last}"
 

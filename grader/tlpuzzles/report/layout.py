@@ -24,6 +24,11 @@ def together(parts: Iterable[str]) -> str:
     return ", ".join(part.replace(" ", _JOINED) for part in parts)
 
 
+def unbroken(text: str) -> str:
+    """The same list for a page that breaks lines by itself, but at no no-break space."""
+    return text.replace(_JOINED, "\u00a0")
+
+
 class Page:
     """A console that is written to line by line, each line already as wide as it shall be."""
 

@@ -67,6 +67,11 @@ def leading(result: Result) -> Check | None:
     return None
 
 
+def compiles(*, nvcc: bool) -> str:
+    """What a passed check of another GPU says. `nvcc`: whether that was asked, too."""
+    return "TileLang and nvcc compile it" if nvcc else "TileLang compiles it"
+
+
 def other_gpus_left_out(result: Result) -> bool:
     """Whether it was not asked which GPUs the kernel compiles for, by the user's wish."""
     return any(check.kind is Kind.PORTABILITY and check.verdict is Verdict.SKIPPED for check in result.checks)
@@ -133,7 +138,7 @@ class _Group:
         self.kind = kind
         self.below = below
         self.reported = reported
-        self.compiles = "TileLang and nvcc compile it" if nvcc else "TileLang compiles it"
+        self.compiles = compiles(nvcc=nvcc)
         self.page = page
         self.marks = marks
         self.subject = subject

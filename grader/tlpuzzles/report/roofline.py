@@ -81,7 +81,7 @@ _ASCII = _Characters("|", "+", "+", "-", "+", "o", "<", ">", ("'", "-", "."))
 
 
 @dataclass(frozen=True)
-class _Axis:
+class Axis:
     """Positions on a logarithmic scale, from 0 at `low` to 1 at `high`."""
 
     low: float
@@ -101,6 +101,23 @@ class _Axis:
         return [value for value in values if self.low <= value <= self.high]
 
 
+def axes(roofs: Roofs, points: Sequence[Point], rows: int) -> tuple[Axis, Axis]:
+    """FLOP per byte and TFLOP/s. All points and the ridge are inside, with room above for a label if the plot is as
+    high as `rows` lines of text."""
+    at, rates = [point.flop_per_byte for point in points], [point.tflops for point in points]
+    x = Axis(min(min(at) / AROUND, roofs.ridge / BESIDE_RIDGE), max(max(at) * AROUND, roofs.ridge * BESIDE_RIDGE))
+    lowest, highest = min(min(rates) / 2, roofs.at(x.low)), max(roofs.matrix_tflops, *rates)
+    return x, Axis(lowest, highest * (highest / lowest) ** (1.5 / (rows - 2)))
+
+
+def memory_label(gbps: float) -> str:
+    return f"memory {gbps / 1e3:.2f} TB/s" if gbps >= 1e3 else f"memory {gbps:.0f} GB/s"
+
+
+def arithmetic_label(tflops: float) -> str:
+    return f"arithmetic {tflops:.0f} TFLOP/s"
+
+
 def plot(roofs: Roofs, points: Sequence[Point], key: Text, baseline: str, page: Page, marks: Marks) -> None:
     """Prints it, as wide as the page allows; later points stand above earlier ones. `key` says what the kernels' marks
     are, `baseline` what those of baselines are, if one is to be seen."""
@@ -111,13 +128,7 @@ class _Plot:
     def __init__(self, roofs: Roofs, points: Sequence[Point], page: Page, marks: Marks) -> None:
         self.roofs, self.points, self.page, self.marks = roofs, points, page, marks
         self.characters = _ASCII if marks.is_ascii else _UNICODE
-        at, rates = [point.flop_per_byte for point in points], [point.tflops for point in points]
-        self.x = _Axis(
-            min(min(at) / AROUND, roofs.ridge / BESIDE_RIDGE), max(max(at) * AROUND, roofs.ridge * BESIDE_RIDGE)
-        )
-        lowest, highest = min(min(rates) / 2, roofs.at(self.x.low)), max(roofs.matrix_tflops, *rates)
-        # Above the highest there is room for one row with a label.
-        self.y = _Axis(lowest, highest * (highest / lowest) ** (1.5 / (ROWS - 2)))
+        self.x, self.y = axes(roofs, points, ROWS)
         labels = {value: f"{value:g}" for value in self.y.ticks()}
         self.gutter = max(map(cell_len, labels.values()), default=0)
         self.columns = min(COLUMNS, page.width - INDENT - self.gutter - 3 - cell_len(X_TITLE))
@@ -212,12 +223,11 @@ class _Plot:
         return any(self.cells[row][column][0] == self.characters.baseline for row, column in places)
 
     def _label_roofs(self) -> None:
-        label = f"arithmetic {self.roofs.matrix_tflops:.0f} TFLOP/s"
+        label = arithmetic_label(self.roofs.matrix_tflops)
         row = self._row(self.roofs.matrix_tflops) - 1
         if not self._write(label, row, self.columns - len(label)):
             self._write(label, 0, self.columns - len(label))
-        gbps = self.roofs.copy_gbps
-        label = f"memory {gbps / 1e3:.2f} TB/s" if gbps >= 1e3 else f"memory {gbps:.0f} GB/s"
+        label = memory_label(self.roofs.copy_gbps)
         slope = {row: column for column in range(self.columns) for row in range(ROWS) if self._is_slope(row, column)}
         left = [row for row, column in sorted(slope.items()) if self._begin(row) - len(label) - 1 >= 0]
         for row in left[len(left) // 3 :] + left:

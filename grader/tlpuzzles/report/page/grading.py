@@ -1,0 +1,134 @@
+"""All that a page says of one grading."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+
+from tlpuzzles.report.badges import full_badge
+from tlpuzzles.report.earned import NOTHING, earned, gradable, why_nothing
+from tlpuzzles.report.history import standing
+from tlpuzzles.report.marks import unicode_marks
+from tlpuzzles.report.overview import leading
+from tlpuzzles.report.page.attempts import Growth, Row, growths, rows
+from tlpuzzles.report.page.checks import Explained, Group, explained, groups
+from tlpuzzles.report.page.speeds import Timed, timed
+from tlpuzzles.report.speed_words import too_slow
+from tlpuzzles.report.what_next import file_argument, what_next
+from tlpuzzles.verdict.model import Environment, Result, Verdict
+from tlpuzzles.workspace.attempts import Past
+
+OUTPUT_LINES = 12
+"""Of what was printed that stand open."""
+
+
+@dataclass(frozen=True)
+class History:
+    """The attempts at this exercise so far."""
+
+    standing: tuple[str, ...]
+    growths: tuple[Growth, ...]
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class Graded:
+    """One exercise."""
+
+    name: str
+    """Begins all identifiers."""
+    number: int
+    title: str
+    state: str
+    mark: str
+    badge: str
+    where: tuple[str, ...]
+    """File, device, duration."""
+    points: str
+    points_left: str
+    why_nothing: str
+    share: float
+    """Of the points that could be had, in percent."""
+    to_do: tuple[str, ...]
+    """What is still to be written, of an exercise that was not begun."""
+    subject: Explained | None
+    groups: tuple[Group, ...]
+    timed: Timed | None
+    output: str
+    """The first lines of what was printed."""
+    output_rest: str
+    output_more: int
+    """How many lines the rest has."""
+    layouts: str
+    """The command that shows what became of the kernel; empty where there is none."""
+    next: tuple[tuple[str, str], ...]
+    history: History | None
+    environment: tuple[str, ...]
+
+
+def graded(
+    result: Result,
+    title: str,
+    *,
+    following: tuple[int, str] | None = None,
+    past: Past | None = None,
+    nvcc: bool = False,
+) -> Graded:
+    """`title` is the exercise's, `following` number and title of the next one, `past` what is recorded of it; `nvcc`:
+    whether kernels were compiled for other GPUs to the end."""
+    clean = unicode_marks().clean
+    name = f"tlp-{result.exercise.number}-{_digest(result)}"
+    subject = leading(result)
+    if subject is not None and subject.id in too_slow(result):
+        subject = None  # the section about speed tells it
+    begun = result.verdict is not Verdict.NOT_STARTED
+    told, left = earned(result) if gradable(result) else (NOTHING, "")
+    lines = clean(result.output).strip("\n").splitlines()
+    device = result.device.name if result.device.arch is None else f"{result.device.name} ({result.device.arch})"
+    again = f"{result.exercise.number}{file_argument(result, clean)}"
+    return Graded(
+        name=name,
+        number=result.exercise.number,
+        title=title,
+        state=result.verdict.value,
+        mark=unicode_marks().by_verdict[result.verdict.value],
+        badge=full_badge(result),
+        where=(result.file, device, f"{result.seconds:.1f} s"),
+        points=told,
+        points_left=left,
+        why_nothing=why_nothing(result, clean) or "",
+        share=100 * result.points.earned / gradable(result) if gradable(result) else 0.0,
+        to_do=() if begun else tuple(check.message for check in result.checks if check.message),
+        subject=None if subject is None or not begun else explained(subject, f"{name}-why"),
+        groups=tuple(groups(result, subject, name, nvcc=nvcc)) if begun else (),
+        timed=timed(result),
+        output="\n".join(lines[:OUTPUT_LINES]) if any(line.strip() for line in lines) else "",
+        output_rest="\n".join(lines[OUTPUT_LINES:]),
+        output_more=len(lines[OUTPUT_LINES:]),
+        layouts=f"tlpuzzles inspect {again} --svg tiles" if begun else "",
+        next=tuple(what_next(result, following, clean)),
+        history=_history(past),
+        environment=tuple(_versions(result.environment)),
+    )
+
+
+def _history(past: Past | None) -> History | None:
+    if past is None or not past.attempts:
+        return None
+    return History(tuple(standing(past)), tuple(growths(past)), tuple(rows(past)))
+
+
+def _versions(environment: Environment) -> list[str]:
+    named = {
+        "tlpuzzles": environment.tlpuzzles,
+        "TileLang": environment.tilelang,
+        "PyTorch": environment.torch,
+        "Python": environment.python,
+    }
+    return [f"{name} {version}" for name, version in named.items() if version is not None]
+
+
+def _digest(result: Result) -> str:
+    """Told apart from every other grading, for pages and notebooks that show several."""
+    return hashlib.sha256(json.dumps(result.document()).encode()).hexdigest()[:8]
