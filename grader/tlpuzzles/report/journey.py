@@ -16,6 +16,9 @@ from tlpuzzles.workspace.attempts import Past, State
 
 INDENT = 6
 
+BARS = "Bars: one for each grading of a whole exercise, full at all points or at the library's speed."
+"""What they say."""
+
 
 @dataclass(frozen=True)
 class Stage:
@@ -96,7 +99,7 @@ def _legend(stages: Sequence[Stage], marks: Marks) -> str:
     if any(attempt.only is not None for stage in stages for attempt in stage.past.attempts):
         parts.append(f"{'.' if marks.is_ascii else '·'} is a grading of one case.")
     if any(growth(stage.past, marks) for stage in stages):
-        parts.append("Bars: one for each grading of a whole exercise, full at all points or at the library's speed.")
+        parts.append(BARS)
     return " ".join(parts)
 
 

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tlpuzzles.report.badges import badge
+from tlpuzzles.report.earned import gradable
 from tlpuzzles.report.layout import Page
 from tlpuzzles.report.marks import STYLES, Marks, marks_for
 from tlpuzzles.report.overview import leading, other_gpus_left_out
@@ -30,7 +31,7 @@ def show_all(results: Results, console: Console, *, titles: Mapping[int, str] | 
     widest = max((len(name) for name in names), default=0)
     speeds = [marks.clean(worst_speed(result)) for result in results.exercises]
     column = max(map(cell_len, speeds)) if any(result.speed for result in results.exercises) else 0
-    points = [_points(result) for result in results.exercises]
+    points = [points_of(result) for result in results.exercises]
     columns = max(map(len, points), default=0)
     below = page.width < NARROW + (column and column + 2)
     page.blank()
@@ -43,7 +44,7 @@ def show_all(results: Results, console: Console, *, titles: Mapping[int, str] | 
             (f"{badge(result).lower():<13}", style),
             f"  {earned.ljust(columns)}",
         )
-        reason = Text(_reason(result, marks), style="dim")
+        reason = Text(reason_of(result, marks), style="dim")
         told = Text(speed, style="" if result.speed else "dim")
         if row.cell_len + (column and column + 2) > page.width:
             reason = Text(f" {marks.separator} ", style="dim").join(part for part in (told, reason) if part)
@@ -63,8 +64,9 @@ def _name(result: Result, titles: Mapping[int, str]) -> str:
     return titles.get(result.exercise.number, result.exercise.slug.replace("_", " "))
 
 
-def _points(result: Result) -> str:
-    graded = result.points.possible - result.points.not_graded
+def points_of(result: Result) -> str:
+    """ " 38 of 60"; nothing where none could be had."""
+    graded = gradable(result)
     return f"{result.points.earned:>3} of {graded}" if graded else ""
 
 
@@ -74,7 +76,8 @@ def worst_speed(result: Result) -> str:
     return "-" if worst is None else f"{worst.ratio:.2f} of {short_name(worst.baseline)}"
 
 
-def _reason(result: Result, marks: Marks) -> str:
+def reason_of(result: Result, marks: Marks) -> str:
+    """Why it is not passed, or what was left out; may be empty."""
     check = leading(result)
     if result.verdict is Verdict.PASSED and other_gpus_left_out(result):
         return "without the check of other GPUs"
@@ -83,14 +86,21 @@ def _reason(result: Result, marks: Marks) -> str:
     return f"{marks.clean(check.title)}: {marks.phrase(check.message)}"
 
 
-def _sum(results: Results, page: Page, marks: Marks) -> None:
+def sum_of(results: Results) -> tuple[str, str, str]:
+    """How many are passed, the points, and those that are not graded; the latter may be empty."""
     points = results.points
     passed = sum(result.verdict is Verdict.PASSED for result in results.exercises)
-    page.blank()
-    text = Text.assemble(
-        (f"{passed} of {len(results.exercises)} passed", "bold"),
-        f" {marks.separator} {points.earned} of {points.possible - points.not_graded} points",
-        (f"; {points.not_graded} more are not graded here" if points.not_graded else "", "dim"),
+    left = f"; {points.not_graded} more are not graded here" if points.not_graded else ""
+    return (
+        f"{passed} of {len(results.exercises)} passed",
+        f"{points.earned} of {points.possible - points.not_graded} points",
+        left,
     )
+
+
+def _sum(results: Results, page: Page, marks: Marks) -> None:
+    passed, points, left = sum_of(results)
+    page.blank()
+    text = Text.assemble((passed, "bold"), f" {marks.separator} {points}", (left, "dim"))
     page.paragraph(text, lead="  ")
     page.blank()

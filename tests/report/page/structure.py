@@ -87,7 +87,7 @@ def headings(root: Element) -> list[int]:
 
 
 def check(root: Element) -> None:
-    """What holds for every page: no name twice, headings in order, pictures in words, nothing run or fetched."""
+    """What holds for every page: no name twice, headings in order, pictures in words, nothing to run or to fetch."""
     names = [element.attributes["id"] for element in root.all() if "id" in element.attributes]
     assert len(names) == len(set(names)), sorted(name for name in names if names.count(name) > 1)
     levels = headings(root)

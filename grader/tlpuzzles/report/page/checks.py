@@ -19,6 +19,7 @@ from tlpuzzles.verdict.model import Check, Kind, Result, Verdict
 EXPLAINED = "explained above"
 SAME = "for the same reason"
 
+_PLACES = {"passed": 0, "skipped": 2}
 _WORST_FIRST = ("error", "failed", "inconclusive", WARNING, "passed", "skipped")
 
 
@@ -117,7 +118,8 @@ def _group(kind: Kind, checks: Sequence[Check], subject: Check | None, name: str
         state,
         unicode_marks().by_verdict[state],
         f"{passed} of {ran} passed" if passed < ran else "",
-        tuple(_lines(checks, subject, name, nvcc)),
+        # As in a terminal: what passed, what did not, what was not run. Sorting keeps the order within each.
+        tuple(sorted(_lines(checks, subject, name, nvcc), key=lambda line: _PLACES.get(line.state, 1))),
     )
 
 

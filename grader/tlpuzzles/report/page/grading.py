@@ -16,7 +16,7 @@ from tlpuzzles.report.page.checks import Explained, Group, explained, groups
 from tlpuzzles.report.page.speeds import Timed, timed
 from tlpuzzles.report.speed_words import too_slow
 from tlpuzzles.report.what_next import file_argument, what_next
-from tlpuzzles.verdict.model import Environment, Result, Verdict
+from tlpuzzles.verdict.model import Environment, Kind, Result, Verdict
 from tlpuzzles.workspace.attempts import Past
 
 OUTPUT_LINES = 12
@@ -106,11 +106,16 @@ def graded(
         output="\n".join(lines[:OUTPUT_LINES]) if any(line.strip() for line in lines) else "",
         output_rest="\n".join(lines[OUTPUT_LINES:]),
         output_more=len(lines[OUTPUT_LINES:]),
-        layouts=f"tlpuzzles inspect {again} --svg tiles" if begun else "",
+        layouts=f"tlpuzzles inspect {again} --svg tiles" if begun and _is_built(result) else "",
         next=tuple(what_next(result, following, clean)),
         history=_history(past),
         environment=tuple(_versions(result.environment)),
     )
+
+
+def _is_built(result: Result) -> bool:
+    """Whether nothing is known that keeps the file from giving a kernel to look into."""
+    return all(check.verdict is Verdict.PASSED for check in result.checks if check.kind is Kind.BUILD)
 
 
 def _history(past: Past | None) -> History | None:

@@ -87,7 +87,7 @@ class _Picture:
             places = [(self._across(at), self._down(roofs.at(at))) for at in (start, end)]
             drawing.line(places[0], places[1], "roof")
         drawing.text(
-            100, self._down(roofs.matrix_tflops) - 7, arithmetic_label(roofs.matrix_tflops), "roof-word", Anchor.END
+            100, self._down(roofs.matrix_tflops) - 13, arithmetic_label(roofs.matrix_tflops), "roof-word", Anchor.END
         )
         # Below the slope, a bit above its low end: kernels that memory limits are nearer to the ridge.
         at = self.x.value(self.x.place(ridge) * 0.28)
