@@ -51,7 +51,7 @@ def test_prompt_commands_import_nothing_heavy(workspace: Path, arguments: tuple[
         "import sys\n"
         "from tlpuzzles.cli import main\n"
         "try: main(sys.argv[1:])\n"
-        "finally: print([name for name in ('torch', 'tilelang', 'numpy', 'pydantic') if name in sys.modules])"
+        "finally: print([name for name in ('torch', 'tilelang', 'numpy', 'pydantic', 'jinja2') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"

@@ -134,8 +134,10 @@ def test_init_and_grade_work_from_the_wheel(learner: Learner) -> None:
     assert learner.tlpuzzles("glossary", "tile").stdout.startswith("Tile\n")
     assert learner.tlpuzzles("cheatsheet").stdout.startswith("TileLang ")
 
-    skeleton = learner.tlpuzzles("grade", "1", "--device", "cpu")
+    skeleton = learner.tlpuzzles("grade", "1", "--device", "cpu", "--html", "report.html")
     assert skeleton.returncode == 1, skeleton.stdout + skeleton.stderr
+    assert f"The report as a page: {learner.folder / 'report.html'}" in skeleton.stdout
+    assert "NOT STARTED" in (learner.folder / "report.html").read_text("utf-8")
     assert "not started" in skeleton.stdout.lower()
 
     solution = ROOT / "solutions" / "tlpuzzles_solutions" / "vector_add.py"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
@@ -13,15 +15,17 @@ import typer
 from tlpuzzles.border.limits import hide
 from tlpuzzles.commands.arguments import exercise_names
 from tlpuzzles.commands.files import file_of, made
+from tlpuzzles.commands.html import page_file, write_page
 from tlpuzzles.commands.of_workspace import class_arch, marks
 from tlpuzzles.commands.output import console, print_quiet
-from tlpuzzles.commands.remembering import keep_grading
+from tlpuzzles.commands.remembering import keep_grading, pasts
 from tlpuzzles.commands.working import warm_process
 from tlpuzzles.course import catalog
 from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.errors import UsageError
 from tlpuzzles.grading.choices import DeviceChoice, Portability
 from tlpuzzles.grading.plan import SPEED
+from tlpuzzles.workspace.attempts import Past
 from tlpuzzles.workspace.folders import current_folder, find_workspace, shipped
 
 if TYPE_CHECKING:
@@ -79,6 +83,10 @@ def grade(
         ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Write one JSON document and nothing else.")] = False,
+    html: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(metavar="FILE", help="Write the report as a page there, too: one .html file that stands alone."),
+    ] = None,
 ) -> None:
     """Check a kernel: what is right, what is wrong and why.
 
@@ -91,6 +99,7 @@ def grade(
       tlpuzzles grade 6 mine.py --device cpu
       tlpuzzles grade 6 --case causal-ragged --seed 4711
       tlpuzzles grade --all --json > results.json
+      tlpuzzles grade 6 --html report.html
 
     \b
     Exit status: 0 passed, 1 failed or not started, 2 wrong usage,
@@ -105,6 +114,7 @@ def grade(
         jobs = [_job(name, file)]
         if not speed and case in (SPEED, *(timing.case.id for timing in jobs[0][0].timings)):
             raise UsageError(f"--case {case} asks for what --no-speed leaves out. Give one of the two.")
+    page = None if html is None else page_file(html)
     hide()  # it knows the seed
     with warm_process() as (warm, scratch):
         from tlpuzzles.grading import caches
@@ -127,6 +137,7 @@ def grade(
         )
         grader = Grader(warm, scratch, chosen)
         results: list[Result] = []
+        kept: dict[str, Path | None] = {}
         for exercise, path in jobs:
             skeleton = shipped(exercise).file(exercise).read_text(encoding="utf-8")
             title = f"Exercise {exercise.number}  {exercise.title}"
@@ -134,7 +145,7 @@ def grade(
                 grader.progress = Following(steps).show
                 drawn = options if seed is not None else replace(options, seed=new_seed(_content(path)))
                 results.append(grader.grade(exercise, path, skeleton, drawn))
-            keep_grading(exercise, grader.handed_in, results[-1])
+            kept[exercise.slug] = keep_grading(exercise, grader.handed_in, results[-1])
             if not as_json:
                 _print(results[-1], exercise, verbose=verbose, nvcc=portability is Portability.FULL)
                 if options.dump is not None:
@@ -144,6 +155,12 @@ def grade(
         _write_json(results, every)
     elif every:
         _print_summary(results)
+    if page is not None:
+        _write_page(
+            page, results, [exercise for exercise, _ in jobs], kept, every, nvcc=portability is Portability.FULL
+        )
+        if not as_json:
+            print_quiet(f"The report as a page: {page}")
     raise typer.Exit(exit_status(*(result.verdict for result in results)))
 
 
@@ -165,9 +182,13 @@ def _content(file: Path) -> bytes:
 def _print(result: Result, exercise: Exercise, *, verbose: bool, nvcc: bool) -> None:
     from tlpuzzles.report import terminal
 
-    after = [other for other in catalog.exercises() if other.number > exercise.number]
-    following = (after[0].number, after[0].title) if after else None
+    after = _after(exercise)
+    following = None if after is None else (after.number, after.title)
     terminal.show(result, console(), title=exercise.title, following=following, verbose=verbose, nvcc=nvcc)
+
+
+def _after(exercise: Exercise) -> Exercise | None:
+    return next((other for other in catalog.exercises() if other.number > exercise.number), None)
 
 
 def _print_dumped(folder: Path, result: Result) -> None:
@@ -190,6 +211,28 @@ def _write_json(results: list[Result], every: bool) -> None:
     document = _together(results).document() if every else results[0].document()
     # Escaped: what a learner's file printed may hold what the terminal's encoding cannot.
     sys.stdout.write(json.dumps(document, indent=2) + "\n")
+
+
+def _write_page(
+    file: Path,
+    results: list[Result],
+    exercises: list[Exercise],
+    kept: Mapping[str, Path | None],
+    every: bool,
+    *,
+    nvcc: bool,
+) -> None:
+    """`kept`: by slug, the workspace that has the record in which the grading was kept."""
+    from tlpuzzles.report.page import grading_page, gradings_page
+
+    past = {slug: pasts(root).get(slug, Past()) for slug, root in kept.items()}
+    now = datetime.now(timezone.utc)
+    if every:
+        page = gradings_page(_together(results), exercises, now, pasts=past, nvcc=nvcc)
+    else:
+        of_this = past[exercises[0].slug]
+        page = grading_page(results[0], exercises[0], now, following=_after(exercises[0]), past=of_this, nvcc=nvcc)
+    write_page(file, page)
 
 
 def _together(results: list[Result]) -> Results:

@@ -26,21 +26,23 @@ warn = cache(output.warn)
 """Says the same once, however many exercises `grade --all` grades."""
 
 
-def keep_grading(exercise: Exercise, handed_in: Submission | None, result: Result) -> None:
-    """Keeps a grading, if the file is one of a workspace. Whatever keeps it from that, the grading counts."""
+def keep_grading(exercise: Exercise, handed_in: Submission | None, result: Result) -> Path | None:
+    """Keeps a grading, if the file is one of a workspace: that one. Whatever keeps it from that, the grading counts."""
     from tlpuzzles.workspace import keeping
 
     if handed_in is None:
-        return
+        return None
     try:
         path = Path(os.path.abspath(handed_in.shown))  # noqa: PTH100 - links are not followed: it is where it was named
         root = _root_of(exercise, path)
         if root is not None:
             keeping.keep_grading(root, exercise, path.relative_to(root), handed_in.content, result)
+            return root
     except Unusable as error:
         warn(f"This grading is not kept. {error}")
     except Exception as error:  # noqa: BLE001 - no fault in what keeps a record may take a result away
         warn(f"This grading is not kept. {type(error).__name__}: {error}")
+    return None
 
 
 def keep_hint(exercise: Exercise, level: int) -> None:

@@ -44,7 +44,7 @@ class Actions:
     """Raises UsageError for a level that there is not."""
     reset: Callable[[Exercise], None]
     """Puts the skeleton back and says where the file is now that was there. Raises UsageError if it cannot be."""
-    keep: Callable[[Exercise, Submission | None, Result], None]
+    keep: Callable[[Exercise, Submission | None, Result], object]
     """Keeps a result in the workspace's record."""
 
 

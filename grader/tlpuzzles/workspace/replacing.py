@@ -1,4 +1,4 @@
-"""Puts a new content in the place of a learner's file: all of it or nothing, whenever the process may be killed."""
+"""Puts a new content in the place of a file: all of it or nothing, whenever the process may be killed."""
 
 from __future__ import annotations
 
@@ -36,21 +36,28 @@ def replace(file: Path, content: bytes, root: Path) -> None:
     file = _inside(file, root)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.", suffix=".new")
-        new = Path(name)
-        try:
-            with os.fdopen(descriptor, "wb") as written:
-                written.write(content)
-                written.flush()
-                os.fchmod(descriptor, _mode(file))
-                os.fsync(descriptor)
-            new.replace(file)
-        except BaseException:
-            new.unlink(missing_ok=True)
-            raise
-        _settle(file.parent)
+        write_whole(file, content)
     except OSError as error:
         raise UsageError(f"{file} cannot be written: {error.strerror}. It is as it was.") from None
+
+
+def write_whole(file: Path, content: bytes) -> None:
+    """Writes the file anew, with the permissions that it had. Raises OSError if that cannot be done; then it is as it
+    was. The file is not followed if it is a link."""
+    # The name's beginning is enough to be told by; all of it may leave no room for more.
+    descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name[:32]}.", suffix=".new")
+    new = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as written:
+            written.write(content)
+            written.flush()
+            os.fchmod(descriptor, _mode(file))
+            os.fsync(descriptor)
+        new.replace(file)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+    _settle(file.parent)
 
 
 def _inside(file: Path, root: Path) -> Path:
