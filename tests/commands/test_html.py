@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import tlpuzzles_solutions
 from tests.commands.running import run, run_process
 from tests.workspace.results import graded
 from tlpuzzles.commands import html
@@ -101,3 +102,14 @@ def test_a_link_stays_one_and_leads_to_the_page(tmp_path: Path) -> None:
     write_page(page_file(tmp_path / "served.html"), "page")
     assert (tmp_path / "served.html").is_symlink()
     assert (tmp_path / "real.html").read_text() == "page"
+
+
+def test_a_page_shows_where_the_elements_of_the_kernels_tiles_lie(begun: Path) -> None:
+    file = tlpuzzles_solutions.path("tiled_gemm")
+    ran = run_process(
+        "grade", "2", str(file), "--device", "cpu", "--case", "one-element", "--html", "r.html", cwd=begun
+    )
+    assert ran.status == 0
+    page = (begun / "r.html").read_text("utf-8")
+    assert "<summary>C_local, 128 x 256 float32</summary>" in page
+    assert page.count("data:image/svg+xml") >= 3

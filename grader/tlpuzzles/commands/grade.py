@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
@@ -15,20 +13,21 @@ import typer
 from tlpuzzles.border.limits import hide
 from tlpuzzles.commands.arguments import exercise_names
 from tlpuzzles.commands.files import file_of, made
-from tlpuzzles.commands.html import page_file, write_page
+from tlpuzzles.commands.grading_pages import tiles_of, write_grading, write_gradings
+from tlpuzzles.commands.html import page_file
 from tlpuzzles.commands.of_workspace import class_arch, marks
 from tlpuzzles.commands.output import console, print_quiet
-from tlpuzzles.commands.remembering import keep_grading, pasts
+from tlpuzzles.commands.remembering import keep_grading
 from tlpuzzles.commands.working import warm_process
 from tlpuzzles.course import catalog
 from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.errors import UsageError
 from tlpuzzles.grading.choices import DeviceChoice, Portability
 from tlpuzzles.grading.plan import SPEED
-from tlpuzzles.workspace.attempts import Past
 from tlpuzzles.workspace.folders import current_folder, find_workspace, shipped
 
 if TYPE_CHECKING:
+    from tlpuzzles.report.page.tiles import Tiles
     from tlpuzzles.verdict.model import Result, Results
 
 
@@ -138,6 +137,7 @@ def grade(
         grader = Grader(warm, scratch, chosen)
         results: list[Result] = []
         kept: dict[str, Path | None] = {}
+        tiles: Tiles | None = None
         for exercise, path in jobs:
             skeleton = shipped(exercise).file(exercise).read_text(encoding="utf-8")
             title = f"Exercise {exercise.number}  {exercise.title}"
@@ -145,6 +145,9 @@ def grade(
                 grader.progress = Following(steps).show
                 drawn = options if seed is not None else replace(options, seed=new_seed(_content(path)))
                 results.append(grader.grade(exercise, path, skeleton, drawn))
+                if page is not None and not every:
+                    steps.step("drawing the kernel's tiles")
+                    tiles = tiles_of(results[-1], exercise, path, skeleton, warm, scratch)
             kept[exercise.slug] = keep_grading(exercise, grader.handed_in, results[-1])
             if not as_json:
                 _print(results[-1], exercise, verbose=verbose, nvcc=portability is Portability.FULL)
@@ -156,9 +159,12 @@ def grade(
     elif every:
         _print_summary(results)
     if page is not None:
-        _write_page(
-            page, results, [exercise for exercise, _ in jobs], kept, every, nvcc=portability is Portability.FULL
-        )
+        exercises, nvcc = [exercise for exercise, _ in jobs], portability is Portability.FULL
+        if every:
+            write_gradings(page, _together(results), exercises, kept, nvcc=nvcc)
+        else:
+            following, root = _after(exercises[0]), kept[exercises[0].slug]
+            write_grading(page, results[0], exercises[0], root, following=following, tiles=tiles, nvcc=nvcc)
         if not as_json:
             print_quiet(f"The report as a page: {page}")
     raise typer.Exit(exit_status(*(result.verdict for result in results)))
@@ -211,28 +217,6 @@ def _write_json(results: list[Result], every: bool) -> None:
     document = _together(results).document() if every else results[0].document()
     # Escaped: what a learner's file printed may hold what the terminal's encoding cannot.
     sys.stdout.write(json.dumps(document, indent=2) + "\n")
-
-
-def _write_page(
-    file: Path,
-    results: list[Result],
-    exercises: list[Exercise],
-    kept: Mapping[str, Path | None],
-    every: bool,
-    *,
-    nvcc: bool,
-) -> None:
-    """`kept`: by slug, the workspace that has the record in which the grading was kept."""
-    from tlpuzzles.report.page import grading_page, gradings_page
-
-    past = {slug: pasts(root).get(slug, Past()) for slug, root in kept.items()}
-    now = datetime.now(timezone.utc)
-    if every:
-        page = gradings_page(_together(results), exercises, now, pasts=past, nvcc=nvcc)
-    else:
-        of_this = past[exercises[0].slug]
-        page = grading_page(results[0], exercises[0], now, following=_after(exercises[0]), past=of_this, nvcc=nvcc)
-    write_page(file, page)
 
 
 def _together(results: list[Result]) -> Results:

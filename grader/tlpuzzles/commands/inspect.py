@@ -13,11 +13,11 @@ import typer
 from tlpuzzles.border.limits import hide
 from tlpuzzles.commands.arguments import ExerciseName
 from tlpuzzles.commands.files import file_of, made
-from tlpuzzles.commands.of_workspace import class_arch
+from tlpuzzles.commands.of_workspace import graded_for
 from tlpuzzles.commands.output import console, print_quiet
 from tlpuzzles.commands.working import warm_process
 from tlpuzzles.course import catalog
-from tlpuzzles.device.limits import ARCHITECTURES, H100, Architecture, architecture
+from tlpuzzles.device.limits import ARCHITECTURES
 from tlpuzzles.workspace.folders import shipped
 
 Arch = Enum("Arch", {gpu.name: gpu.name for gpu in ARCHITECTURES}, type=str)  # type: ignore[misc]
@@ -68,7 +68,7 @@ def inspect(
     """
     exercise = catalog.find(name)
     path = file_of(exercise, file, "inspect")
-    gpu = _gpu(arch, path)
+    gpu = next(gpu for gpu in ARCHITECTURES if gpu.name == arch.value) if arch is not None else graded_for(path)
     skeleton = shipped(exercise).file(exercise).read_text(encoding="utf-8")
     hide()
     with warm_process() as (warm, scratch):
@@ -99,20 +99,3 @@ def inspect(
     if found.problem is not None:
         ours = found.problem.verdict is Verdict.ERROR
         raise typer.Exit(ExitStatus.UNDECIDED if ours else ExitStatus.FAILED)
-
-
-def _gpu(asked: Arch | None, file: Path) -> Architecture:
-    """The one asked for, else the one of the course, else the one at hand, else the newest."""
-    if asked is not None:
-        return next(gpu for gpu in ARCHITECTURES if gpu.name == asked.value)
-    return architecture(class_arch(file) or "") or _at_hand() or H100
-
-
-def _at_hand() -> Architecture | None:
-    from tlpuzzles.device.cuda import devices
-
-    capability = next((gpu.capability for gpu in devices.find().gpus), None)
-    if capability is None:
-        return None
-    name = "sm_{}{}".format(*capability)
-    return next((gpu for gpu in ARCHITECTURES if gpu.name.rstrip("a") == name), None)

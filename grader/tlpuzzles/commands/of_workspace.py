@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tlpuzzles.commands.output import warn
 from tlpuzzles.course import catalog
+from tlpuzzles.device.limits import ARCHITECTURES, H100, Architecture, architecture
 from tlpuzzles.workspace.folders import current_folder, workspace_root
 from tlpuzzles.workspace.marker import MARKER, read_marker
 
@@ -20,6 +21,21 @@ def class_arch(file: Path) -> str | None:
     """The GPU that the course.toml of the workspace names."""
     root = _root(file)
     return None if root is None else read_marker(root / MARKER).arch
+
+
+def graded_for(file: Path) -> Architecture:
+    """The GPU to show a kernel for: that of the class, else the one at hand, else the newest."""
+    return architecture(class_arch(file) or "") or _at_hand() or H100
+
+
+def _at_hand() -> Architecture | None:
+    from tlpuzzles.device.cuda import devices
+
+    capability = next((gpu.capability for gpu in devices.find().gpus), None)
+    if capability is None:
+        return None
+    name = "sm_{}{}".format(*capability)
+    return next((gpu for gpu in ARCHITECTURES if gpu.name.rstrip("a") == name), None)
 
 
 def marks(file: Path, device: Device | None = None) -> Thresholds:

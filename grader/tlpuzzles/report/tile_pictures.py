@@ -58,9 +58,7 @@ def draw(tiles: Sequence[Tile], folder: Path) -> list[str]:
 def picture(tile: Tile) -> str:
     """The SVG document of a tile."""
     held = tile.held
-    told = _fragment_says(held) if isinstance(held, Fragment) else _shared_says(held)
-    cells = _fragment_cells(held) if isinstance(held, Fragment) else _shared_cells(held)
-    step = 1 if isinstance(held, Fragment) else held.chunk
+    told, cells, step = _told(tile), _cells(tile), _step(tile)
     warps = held.warps if isinstance(held, Fragment) else None
     width = max(_LEFT + len(cells[0]) * _WIDE + _EDGE, _NARROWEST)
     rows = [row for line in told for row in textwrap.wrap(line, int((width - 2 * _EDGE) / _LETTER))]
@@ -71,21 +69,42 @@ def picture(tile: Tile) -> str:
         height += 44 + len(warps.rows) * _HIGH
         width = max(width, 2 * _LEFT + len(warps.columns) * _WIDE + _EDGE)
     height += _EDGE
-    shape = " x ".join(map(str, tile.shape))
-    title = f"{tile.name}, {shape} {tile.dtype}: where each element is"
-    description = " ".join([*told, f"Drawn are the first {len(cells)} rows and {len(cells[0]) * step} columns."])
     lines = "".join(
         f'<text class="says quiet" x="{_EDGE}" y="{50 + _LINE * number}">{escape(row)}</text>\n'
         for number, row in enumerate(rows)
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        f'role="img" aria-labelledby="t d">\n<title id="t">{escape(title)}</title>\n'
-        f'<desc id="d">{escape(description)}</desc>\n<style>{_STYLE}</style>\n'
+        f'role="img" aria-labelledby="t d">\n<title id="t">{escape(f"{titled(tile)}: where each element is")}</title>\n'
+        f'<desc id="d">{escape(described(tile))}</desc>\n<style>{_STYLE}</style>\n'
         f'<rect class="panel" x="0.5" y="0.5" width="{width - 1}" height="{height - 1}" rx="8"/>\n'
-        f'<text class="head" x="{_EDGE}" y="30">{escape(f"{tile.name}  {shape} {tile.dtype}")}</text>\n'
+        f'<text class="head" x="{_EDGE}" y="30">{escape(titled(tile))}</text>\n'
         f"{lines}{body}</svg>\n"
     )
+
+
+def titled(tile: Tile) -> str:
+    """Name, shape and dtype."""
+    return f"{tile.name}, {' x '.join(map(str, tile.shape))} {tile.dtype}"
+
+
+def described(tile: Tile) -> str:
+    """In words, what the picture says of all elements."""
+    cells = _cells(tile)
+    return " ".join([*_told(tile), f"Drawn are the first {len(cells)} rows and {len(cells[0]) * _step(tile)} columns."])
+
+
+def _told(tile: Tile) -> list[str]:
+    return _fragment_says(tile.held) if isinstance(tile.held, Fragment) else _shared_says(tile.held)
+
+
+def _cells(tile: Tile) -> list[list[tuple[str, int]]]:
+    return _fragment_cells(tile.held) if isinstance(tile.held, Fragment) else _shared_cells(tile.held)
+
+
+def _step(tile: Tile) -> int:
+    """Elements of a cell."""
+    return 1 if isinstance(tile.held, Fragment) else tile.held.chunk
 
 
 def _fragment_says(held: Fragment) -> list[str]:

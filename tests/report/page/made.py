@@ -7,10 +7,12 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from tests.report import maps, samples
+from tests.report.test_inspection import TILES
 from tests.report.test_journey import DONE, FAST, MANY
 from tlpuzzles.course import catalog
 from tlpuzzles.report.journey import Stage
 from tlpuzzles.report.page import course_page, grading_page, gradings_page
+from tlpuzzles.report.page.tiles import Tiles
 from tlpuzzles.verdict.model import Detail, Kind, Location, Result, Verdict
 from tlpuzzles.workspace.attempts import Past
 
@@ -39,8 +41,8 @@ def mapped() -> Result:
     return samples.result([*samples.BUILD, *checks, *samples.portability()], Verdict.FAILED, output=printed)
 
 
-def page_of(result: Result, past: Past | None = None) -> str:
-    return grading_page(result, catalog.find(result.exercise.slug), AT, past=past)
+def page_of(result: Result, past: Past | None = None, tiles: Tiles | None = None) -> str:
+    return grading_page(result, catalog.find(result.exercise.slug), AT, past=past, tiles=tiles)
 
 
 def page_of_all() -> str:
@@ -58,6 +60,7 @@ def page_of_course(*pasts: Past) -> str:
 PAGES = {
     "mapped": lambda: page_of(mapped(), DONE),
     "fast": lambda: page_of(samples.fast(), FAST),
+    "tiles": lambda: page_of(samples.passed(), DONE, Tiles(TILES, "M, N and K all ragged", "T4 (sm_75)")),
     "slow": lambda: page_of(samples.slow()),
     "not_started": lambda: page_of(samples.not_started()),
     "all": page_of_all,

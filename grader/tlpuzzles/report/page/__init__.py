@@ -10,6 +10,7 @@ from tlpuzzles.report.journey import Stage
 from tlpuzzles.report.page.course import course
 from tlpuzzles.report.page.grading import Graded, graded
 from tlpuzzles.report.page.rendering import render
+from tlpuzzles.report.page.tiles import Tiles
 from tlpuzzles.report.page.together import together
 from tlpuzzles.verdict.model import Result, Results
 from tlpuzzles.workspace.attempts import Past
@@ -43,10 +44,11 @@ def grading_page(
     *,
     following: Exercise | None = None,
     past: Past | None = None,
+    tiles: Tiles | None = None,
     nvcc: bool = False,
 ) -> str:
-    """The same as a page. `at` is when it was graded."""
-    return render("one.html", graded=_graded(result, exercise, following, past, nvcc), at=at)
+    """The same as a page, with pictures of the kernel's tiles. `at` is when it was graded."""
+    return render("one.html", graded=_graded(result, exercise, following, past, nvcc, tiles), at=at)
 
 
 def gradings_page(
@@ -70,6 +72,13 @@ def course_page(stages: Sequence[Stage], at: datetime) -> str:
     return render("course.html", course=course(stages), at=at)
 
 
-def _graded(result: Result, exercise: Exercise, following: Exercise | None, past: Past | None, nvcc: bool) -> Graded:
+def _graded(
+    result: Result,
+    exercise: Exercise,
+    following: Exercise | None,
+    past: Past | None,
+    nvcc: bool,
+    tiles: Tiles | None = None,
+) -> Graded:
     after = None if following is None else (following.number, following.title)
-    return graded(result, exercise.title, following=after, past=past, nvcc=nvcc)
+    return graded(result, exercise.title, following=after, past=past, tiles=tiles, nvcc=nvcc)

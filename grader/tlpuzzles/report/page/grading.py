@@ -14,6 +14,7 @@ from tlpuzzles.report.overview import leading
 from tlpuzzles.report.page.attempts import Growth, Row, growths, rows
 from tlpuzzles.report.page.checks import Explained, Group, explained, groups
 from tlpuzzles.report.page.speeds import Timed, timed
+from tlpuzzles.report.page.tiles import Drawn, Tiles, drawn
 from tlpuzzles.report.speed_words import too_slow
 from tlpuzzles.report.what_next import file_argument, what_next
 from tlpuzzles.verdict.model import Environment, Kind, Result, Verdict
@@ -61,7 +62,10 @@ class Graded:
     output_more: int
     """How many lines the rest has."""
     layouts: str
-    """The command that shows what became of the kernel; empty where there is none."""
+    """The command that shows what became of the kernel; empty where there is none, or it is shown."""
+    tiles: tuple[Drawn, ...]
+    tiles_of: str
+    """Which kernel's."""
     next: tuple[tuple[str, str], ...]
     history: History | None
     environment: tuple[str, ...]
@@ -73,6 +77,7 @@ def graded(
     *,
     following: tuple[int, str] | None = None,
     past: Past | None = None,
+    tiles: Tiles | None = None,
     nvcc: bool = False,
 ) -> Graded:
     """`title` is the exercise's, `following` number and title of the next one, `past` what is recorded of it; `nvcc`:
@@ -106,7 +111,9 @@ def graded(
         output="\n".join(lines[:OUTPUT_LINES]) if any(line.strip() for line in lines) else "",
         output_rest="\n".join(lines[OUTPUT_LINES:]),
         output_more=len(lines[OUTPUT_LINES:]),
-        layouts=f"tlpuzzles inspect {again} --svg tiles" if begun and _is_built(result) else "",
+        layouts=f"tlpuzzles inspect {again} --svg tiles" if begun and _is_built(result) and tiles is None else "",
+        tiles=() if tiles is None else drawn(tiles),
+        tiles_of="" if tiles is None else f"Of the kernel for \u201c{tiles.case}\u201d, compiled for {tiles.gpu}",
         next=tuple(what_next(result, following, clean)),
         history=_history(past),
         environment=tuple(_versions(result.environment)),
