@@ -53,3 +53,12 @@ def test_an_interrupted_grading_gives_the_cursor_back() -> None:
     with pytest.raises(KeyboardInterrupt):
         interrupted()
     assert stream.getvalue().rindex("\x1b[?25h") > stream.getvalue().rindex("\x1b[?25l")
+
+
+def test_lines_are_written_where_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TLPUZZLES_PROGRESS", "lines")
+    for terminal in (False, True):
+        stream = io.StringIO()
+        with progress(Console(file=stream, force_terminal=terminal, highlight=False, width=20), "Exercise 6") as steps:
+            grade(steps)
+        assert stream.getvalue() == "Exercise 6: reading your kernel (0 s)\nExercise 6: running (0 s)\n"

@@ -48,7 +48,7 @@ class Warm:
         self._errors = tempfile.TemporaryFile(dir=self._scratch)  # noqa: SIM115 - closed in close()
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-c", _BOOT, json.dumps(_import_path()), str(theirs.fileno()), str(os.getpid())],
+                [sys.executable, "-I", "-c", _BOOT, json.dumps(import_path()), str(theirs.fileno()), str(os.getpid())],
                 stdin=subprocess.DEVNULL,
                 stdout=self._errors,
                 stderr=self._errors,
@@ -170,8 +170,9 @@ _BOOT = (
 )
 
 
-def _import_path() -> list[str]:
-    """The parent's import path without the current folder, where a learner's torch.py could stand in for torch."""
+def import_path() -> list[str]:
+    """Where a process of ours imports from: as this one, without the current folder, where a learner's torch.py could
+    stand in for torch."""
     ours = str(Path(__file__).resolve().parents[2])
     here = str(Path.cwd())
     return [path for path in sys.path if path not in ("", ".") and (path != here or path == ours)]

@@ -12,8 +12,8 @@ from tlpuzzles.commands.reading import for_terminal
 from tlpuzzles.commands.remembering import keep_hint
 from tlpuzzles.course import catalog
 from tlpuzzles.errors import UsageError
-from tlpuzzles.workspace.folders import current_folder, nearest
-from tlpuzzles.workspace.hints import read_text, split_hints
+from tlpuzzles.workspace.folders import current_folder
+from tlpuzzles.workspace.hints import read_hints
 
 
 def hint(
@@ -31,14 +31,8 @@ def hint(
       tlpuzzles hint 6 --level 2
     """
     exercise = catalog.find(name)
-    path = nearest(exercise, current_folder()).hints(exercise)
-    text = read_text(path)
-    try:
-        hints = split_hints(text)
-    except ValueError as error:
-        raise UsageError(f'{path} cannot be used: {error}, not "## Level 1", "## Level 2", ...') from None
-    if not hints:
-        raise UsageError(f'{path} has no hints: no heading "## Level 1" was found in it.')
+    here = current_folder()
+    hints = read_hints(exercise, here)
     if not 1 <= level <= len(hints):
         raise UsageError(f"Exercise {exercise.number} has {len(hints)} hints: --level goes from 1 to {len(hints)}.")
     out = console()
@@ -55,4 +49,4 @@ def hint(
         out.print(f"To see it: {further}")
     else:
         out.print(f"This was the last hint. The lesson: [bold]tlpuzzles show {exercise.number}[/]")
-    keep_hint(exercise, level)
+    keep_hint(exercise, level, here)

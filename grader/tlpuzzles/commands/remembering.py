@@ -45,11 +45,11 @@ def keep_grading(exercise: Exercise, handed_in: Submission | None, result: Resul
     return None
 
 
-def keep_hint(exercise: Exercise, level: int) -> None:
-    """Keeps that a hint was read, if that is done in a workspace."""
+def keep_hint(exercise: Exercise, level: int, start: Path) -> None:
+    """Keeps that a hint was read, if the folder `start` is in a workspace."""
     from tlpuzzles.workspace import keeping
 
-    root = workspace_root(current_folder())
+    root = workspace_root(start)
     if root is None or not (root / exercise.folder).is_dir() or _is_shipped(exercise, root):
         return
     try:

@@ -30,4 +30,6 @@ def warm_process() -> Iterator[tuple[Warm, Path]]:
 
 
 def _stop(*_: object) -> NoReturn:
+    # Once is enough: a second one must not end the cleaning up that the first one began.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     sys.exit(128 + signal.SIGTERM)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,10 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
+
+
+VARIABLE = "TLPUZZLES_PROGRESS"
+"""In the environment: "lines" has progress written line by line, whatever the console is."""
 
 
 class Steps(Protocol):
@@ -26,6 +31,19 @@ class Quiet:
     """Nobody looks."""
 
     def step(self, text: str, total: int | None = None) -> None: ...
+
+    def advance(self, note: str = "") -> None: ...
+
+
+class Lines:
+    """A line for each thing that begins, for who reads what was written to a pipe."""
+
+    def __init__(self, console: Console, title: str) -> None:
+        self._console, self._title, self._begin = console, title, time.monotonic()
+
+    def step(self, text: str, total: int | None = None) -> None:
+        line = f"{self._title}: {text} ({time.monotonic() - self._begin:.0f} s)"
+        self._console.print(line, markup=False, soft_wrap=True)
 
     def advance(self, note: str = "") -> None: ...
 
@@ -50,9 +68,12 @@ class Following:
 def progress(console: Console, title: str, *, wanted: bool = True) -> Iterator[Steps]:
     """Shows steps on the console (that of standard error, so that the report alone is on standard output).
 
-    Nothing is shown where the console is no terminal or `wanted` is false. What was shown is wiped when the block ends,
-    however it ends.
+    Nothing is shown where `wanted` is false, or the console is no terminal and the environment does not ask for lines.
+    What was shown on a terminal is wiped when the block ends, however it ends.
     """
+    if wanted and os.environ.get(VARIABLE) == "lines":
+        yield Lines(console, title)
+        return
     if not wanted or not console.is_terminal or console.is_dumb_terminal:
         yield Quiet()
         return

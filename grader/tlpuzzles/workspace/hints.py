@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.errors import UsageError
+from tlpuzzles.workspace.folders import nearest
 
 _LEVEL = re.compile(r"^## Level (\d+)[^\n]*$", re.MULTILINE)
 
@@ -20,6 +22,19 @@ def read_text(path: Path) -> str:
         raise UsageError(f"{path} is not UTF-8 text.") from None
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.") from None
+
+
+def read_hints(exercise: Exercise, start: Path) -> tuple[str, ...]:
+    """The hints of an exercise: those of the workspace around `start`, else those shipped. Raises UsageError."""
+    path = nearest(exercise, start).hints(exercise)
+    text = read_text(path)
+    try:
+        hints = split_hints(text)
+    except ValueError as error:
+        raise UsageError(f'{path} cannot be used: {error}, not "## Level 1", "## Level 2", ...') from None
+    if not hints:
+        raise UsageError(f'{path} has no hints: no heading "## Level 1" was found in it.')
+    return hints
 
 
 def split_hints(text: str) -> tuple[str, ...]:
