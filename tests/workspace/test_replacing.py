@@ -82,3 +82,18 @@ def test_what_cannot_be_kept_is_said(root: Path) -> None:
     for name, why in (("folder.py", "no plain file"), ("pipe.py", "no plain file"), ("long.py", "more than 1024 KiB")):
         with pytest.raises(UsageError, match=why):
             read_present(root / name, root)
+
+
+def test_a_drive_without_permissions_and_settled_folders_will_do(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def cannot(*_: object) -> None:
+        raise OSError(95, "Operation not supported")
+
+    fsync = os.fsync
+    monkeypatch.setattr(replacing.os, "fchmod", cannot)
+    monkeypatch.setattr(
+        replacing.os,
+        "fsync",
+        lambda descriptor: (cannot if stat.S_ISDIR(os.fstat(descriptor).st_mode) else fsync)(descriptor),
+    )
+    replace(root / "kernel.py", b"new", root)
+    assert (root / "kernel.py").read_bytes() == b"new"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
@@ -51,7 +52,8 @@ def write_whole(file: Path, content: bytes) -> None:
         with os.fdopen(descriptor, "wb") as written:
             written.write(content)
             written.flush()
-            os.fchmod(descriptor, _mode(file))
+            with contextlib.suppress(OSError):  # some mounted drives know no permissions
+                os.fchmod(descriptor, _mode(file))
             os.fsync(descriptor)
         new.replace(file)
     except BaseException:
@@ -85,9 +87,10 @@ def _mode(file: Path) -> int:
 
 
 def _settle(folder: Path) -> None:
-    """Waits until the folder's entries are on the disk, too."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    """Waits until the folder's entries are on the disk, too. Some mounted drives cannot do that: the file is there."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
