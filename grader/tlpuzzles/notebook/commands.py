@@ -1,0 +1,55 @@
+"""Runs a command of the command line in the workspace, with what it prints below the cell."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tlpuzzles.notebook.starting import environment, words
+from tlpuzzles.notebook.wording import for_notebook
+
+PATIENCE = 5.0
+"""Seconds that an interrupted command has to end."""
+TAB = 16
+"""Columns of what a command writes into a pipe with tabs between."""
+
+_COLOUR = re.compile(r"(\x1b\[[0-9;]*m)")
+
+
+def run(arguments: Sequence[str], root: Path) -> int:
+    """Returns its exit status. A KeyboardInterrupt interrupts the command, too, and is raised again."""
+    with subprocess.Popen(
+        words("tlpuzzles.cli", arguments),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        cwd=root,
+        env=environment(COLUMNS="100", FORCE_COLOR="1", TLPUZZLES_PROGRESS="lines"),
+        text=True,
+        encoding="utf-8",
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        try:
+            for line in process.stdout:
+                sys.stdout.write(_in_notebook(line))
+                sys.stdout.flush()
+        except BaseException:
+            process.send_signal(signal.SIGINT)
+            try:
+                process.wait(PATIENCE)
+            except (subprocess.TimeoutExpired, KeyboardInterrupt):
+                process.kill()
+            raise
+    return process.returncode
+
+
+def _in_notebook(line: str) -> str:
+    """Colours stay: notebooks show them."""
+    parts = _COLOUR.split(line)
+    parts[::2] = map(for_notebook, parts[::2])
+    return "".join(parts).expandtabs(TAB)

@@ -1,0 +1,26 @@
+"""How processes of ours are started from a notebook, whose folder and import path are the learner's."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+
+from tlpuzzles.border.children import import_path
+
+_BOOT = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); "
+    "from importlib import import_module; import_module(sys.argv.pop(1)).main()"
+)
+
+
+def words(module: str, arguments: Sequence[str] = ()) -> list[str]:
+    """The command that runs `main` of a module with the notebook's Python: nothing in the current folder can stand in
+    for it."""
+    return [sys.executable, "-I", "-c", _BOOT, json.dumps(import_path()), module, *arguments]
+
+
+def environment(**more: str) -> dict[str, str]:
+    """The notebook's own, without what makes programs write for the notebook's terminal, which is none."""
+    return {**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8", **more}

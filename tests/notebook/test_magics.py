@@ -1,0 +1,170 @@
+"""What a learner sees below a cell, and what is left in the workspace."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.notebook.conftest import Notebook
+from tlpuzzles.course import catalog
+from tlpuzzles.device.cuda import devices
+from tlpuzzles.workspace import attempts
+from tlpuzzles.workspace.folders import shipped
+from tlpuzzles.workspace.hints import read_hints
+from tlpuzzles_solutions import path as solution
+from tlpuzzles_solutions.cut import whole
+
+ONE = catalog.find("1")
+SKELETON = shipped(ONE).file(ONE).read_text("utf-8")
+ANSWER = whole(solution(ONE.slug).read_text("utf-8"))
+
+
+def _grade(notebook: Notebook, cell: str, *options: str) -> str:
+    return notebook.run(f"%%exercise 1 {' '.join(options)}\n{cell}").text
+
+
+def test_a_cell_is_saved_graded_and_recorded(notebook: Notebook, root: Path) -> None:
+    shown = notebook.run(f"%%exercise 1 --device cpu\n{ANSWER}")
+    assert (root / ONE.folder / ONE.file).read_text("utf-8") == f"# %%exercise 1\n{ANSWER}"
+    # The same report for both kinds of front-end, in the place of what went on before.
+    assert "[PASSED]" in shown.text
+    assert "Passed" in shown.pages[-1] or "PASSED" in shown.pages[-1]
+    assert any("running the kernel" in text for text in shown.texts[:-1])
+    assert any("running the kernel" in page for page in shown.pages[:-1])
+    (attempt,) = attempts.read(root)[ONE.slug].attempts
+    assert (attempt.passed, attempt.path) == (True, "01_vector_add/vector_add.py")
+    assert attempts.content(root, attempt) == (root / ONE.folder / ONE.file).read_bytes()
+
+
+def test_the_skeleton_is_not_started(notebook: Notebook, root: Path) -> None:
+    told = _grade(notebook, SKELETON)
+    assert "[NOT STARTED]" in told
+    assert "%hint 1" in told
+    assert "tlpuzzles hint" not in told
+    assert [attempt.verdict for attempt in attempts.read(root)[ONE.slug].attempts] == ["not_started"]
+
+
+def test_lines_are_counted_as_in_the_cell(notebook: Notebook) -> None:
+    told = _grade(notebook, "import tilelang\nx = (")  # the cell's third line
+    assert "vector_add.py:3" in told
+    assert "was never closed" in told
+
+
+def test_one_case_again_with_its_seed(notebook: Notebook) -> None:
+    off_by_one = ANSWER.replace("T.ceildiv(N, block_N)", "T.ceildiv(N, block_N) - 1 + (N % block_N == 0)")
+    told = _grade(notebook, off_by_one, "--device cpu --portability off --case ragged-end --seed 5")
+    assert "NOT YET RIGHT" in told
+    assert "%%exercise 1 --case ragged-end --seed" in told
+
+
+@pytest.mark.parametrize(
+    ("cell", "told"),
+    [
+        ("%%exercise 99\nx = 1", "6  flash_attention"),
+        ("%%exercise\nx = 1", "%%exercise 1"),
+        ("%%exercise 1 --cases ragged\nx = 1", "unrecognized arguments: --cases"),
+        ("%%exercise 1 --seed -1\nx = 1", "--seed"),
+        ("%%exercise 1 --device tpu\nx = 1", "--device"),
+        ("%%exercise 1 'x\nx = 1", "cannot be read"),
+        ("%%exercise 1 --case ragged\nx = 1", "ragged-end"),
+        ("%exercise 1", "%%exercise 1"),
+        ("%hint", "%hint 1"),
+        ("%hint 99", "6  flash_attention"),
+        ("%hint 1 --level 9", "--level goes from 1 to 4"),
+        ("%workspace a --drive", "not both"),
+        ("%workspace --drive", "not Colab"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_sentence(notebook: Notebook, cell: str, told: str) -> None:
+    assert told in notebook.run(cell).text
+
+
+def test_a_gpu_that_is_not_there_is_said(notebook: Notebook) -> None:
+    if devices.find().presence is devices.Presence.PRESENT:
+        pytest.skip("there is a GPU")
+    told = _grade(notebook, ANSWER, "--device cuda")
+    assert told.startswith("No GPU can be used")
+    assert "%tlpuzzles doctor" in told
+
+
+def test_hints_go_further_with_each_call(notebook: Notebook, root: Path) -> None:
+    five = catalog.find("5")
+    hints = read_hints(five, root)
+    seen = [notebook.run("%hint 5").text for _ in range(len(hints) + 1)]
+    for level, told in enumerate([*range(1, len(hints) + 1), len(hints)]):
+        assert f"hint {told} of {len(hints)}" in seen[level]
+    assert "shows lines of the solution" in seen[len(hints) - 2]
+    assert hints[0].splitlines()[0] in seen[0]
+    assert hints[0].splitlines()[0] in notebook.run("%hint 5 --level 1").text
+    assert hints[1].splitlines()[0] in notebook.run("%hint 5").text
+    assert attempts.read(root)[five.slug].hint == len(hints)
+
+
+def test_commands_run_in_the_workspace(notebook: Notebook, root: Path) -> None:
+    (root / "typer.py").write_text("raise SystemExit('stands in for typer')")
+    assert "0 of 8 passed" in notebook.run("%progress").printed
+    assert "%tlpuzzles show 1" in notebook.run("%progress").printed
+    refused = notebook.run("%solution 1").printed
+    assert "%solution 1 --give-up" in refused
+    assert "def make_vector_add" in notebook.run("%solution 1 --give-up").printed
+    assert "Tile" in notebook.run("%tlpuzzles glossary tile").printed
+    assert "Start here" in notebook.run("%tlpuzzles").printed
+
+
+def test_work_that_a_cell_replaces_is_kept(notebook: Notebook, root: Path) -> None:
+    file = root / ONE.folder / ONE.file
+    _grade(notebook, "x = (")
+    assert not any("is kept" in text for text in notebook.run("%%exercise 1\nx = ((").texts)
+    file.write_text("# by hand\nx = [\n")
+    shown = notebook.run("%%exercise 1\nx = (((")
+    (remark,) = [text for text in shown.texts if "is kept as attempt" in text]
+    assert "%tlpuzzles restore 1 --attempt 3" in remark
+    kept = attempts.read(root)[ONE.slug].numbered(3)
+    assert kept is not None
+    assert attempts.content(root, kept) == b"# by hand\nx = [\n"
+    # A fresh skeleton over what was graded is said, too.
+    shown = notebook.run(f"%%exercise 1\n{SKELETON}")
+    assert any("is kept as attempt 4" in text for text in shown.texts)
+
+
+def test_a_record_that_cannot_be_used_costs_no_work_and_no_grading(notebook: Notebook, root: Path) -> None:
+    _grade(notebook, "x = (")
+    database = root / ".tlpuzzles" / "progress.db"
+    database.write_bytes(b"no database" * 999)
+    shown = notebook.run(f"%%exercise 1\n{SKELETON}")
+    assert any("[NOT STARTED]" in text for text in shown.texts)
+    assert "This grading is not kept" in shown.text
+    aside = root / ONE.folder / "vector_add.before.py"
+    assert aside.read_text() == "# %%exercise 1\nx = (\n"
+    assert any(str(aside) in text for text in shown.texts)
+    assert "This grading is not kept" in notebook.run(f"%%exercise 1\n{SKELETON}").text
+
+
+def test_a_workspace_that_is_gone_is_said(notebook: Notebook, root: Path) -> None:
+    shutil.rmtree(root)
+    assert "is gone" in _grade(notebook, SKELETON)
+    assert not root.exists()
+
+
+def test_a_folder_that_cannot_be_a_workspace_is_said(notebook: Notebook, root: Path) -> None:
+    told = notebook.run(f"%workspace '{root / 'course.toml'}'").text
+    assert "is a file, not a folder" in told
+    assert "%workspace" in told
+    assert "course itself keeps its exercises" in notebook.run(f"%workspace '{shipped(ONE).root}'").text
+    assert notebook.run("%workspace").text == f"Your workspace: {root}"
+
+
+def test_a_grader_that_dies_is_said_and_the_next_cell_has_another(notebook: Notebook) -> None:
+    assert "[NOT STARTED]" in _grade(notebook, SKELETON)
+    process = notebook.course.service._process
+    assert process is not None
+    dies = threading.Timer(1.5, process.kill)
+    dies.start()
+    told = _grade(notebook, "import time\ntime.sleep(60)")
+    dies.join()
+    assert told.startswith("The grader ended")
+    assert "%tlpuzzles doctor" in told
+    assert "[NOT STARTED]" in _grade(notebook, SKELETON)
