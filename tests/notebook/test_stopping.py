@@ -50,6 +50,7 @@ class Cell:
             self.has_ended = content.get("execution_state") == "idle"
             self.errors += content.get("traceback", [])
             self.texts += [content["data"]["text/plain"]] if "data" in content else []
+            self.texts += [content["text"]] if "text" in content else []
             if wanted and self.texts and wanted in self.texts[-1]:
                 return
 
@@ -80,6 +81,8 @@ def _descendants(pid: int) -> set[int]:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("TLPUZZLES_WORKSPACE", str(tmp_path / "kernels"))
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
     return tmp_path
 
 
@@ -100,6 +103,19 @@ def test_the_stop_button_ends_the_grading_and_not_the_notebook(folder: Path) -> 
         again = Cell(client, f"%%exercise 1\n{SKELETON}")
         again.wait()
         assert "[NOT STARTED]" in again.texts[-1]
+
+        (folder / "kernels" / ONE.folder / ONE.file).write_text(HANGS)
+        before, files = _descendants(manager.provisioner.pid), set((folder / "tmp").glob("tlpuzzles-*"))
+        command = Cell(client, "%tlpuzzles grade 1")
+        command.wait("tracing the kernel")
+        begun = _descendants(manager.provisioner.pid) - before
+        assert begun
+        manager.interrupt_kernel()
+        command.wait()
+        assert command.errors == []
+        assert command.texts[-1].startswith("Stopped.")
+        assert all(_is_gone(pid, 5) for pid in begun)
+        assert set((folder / "tmp").glob("tlpuzzles-*")) <= files
     finally:
         client.stop_channels()
         manager.shutdown_kernel(now=True)

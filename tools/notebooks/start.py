@@ -42,7 +42,7 @@ EXERCISES = """\
 |---|---|---|
 {rows}
 
-Open them with *File*, *Open notebook*. In each of them:
+Open each as you opened this one (*File*, *Upload notebook*). In them:
 
 | in a cell | does |
 |---|---|
