@@ -73,6 +73,13 @@ def test_what_passes_alone_is_no_longer_the_one_that_failed() -> None:
     assert before.after(Stage.ONE_FIRST, graded(FAILED, only="causal-ragged", seconds=1.0)) == before
 
 
+def test_a_file_that_gives_no_kernel_is_told_so_once() -> None:
+    """Whatever is asked first: the other cases would say the same."""
+    broken = Check(id="build", title="b", kind=Kind.BUILD, verdict=Verdict.FAILED, message="no kernel")
+    assert not goes_on(Stage.ONE_FIRST, graded(broken, only="causal-ragged"))
+    assert goes_on(Stage.ONE_FIRST, graded(FAILED, only="causal-ragged"))
+
+
 def test_tuning_on_a_gpu_is_done_once() -> None:
     assert [stage for stage, _ in asked(Before(), "autotuning", on_cuda=True)] == [Stage.EVERYTHING]
     assert [stage for stage, _ in asked(Before(), "tiled_gemm", on_cuda=True)] == [Stage.CASES, Stage.EVERYTHING]

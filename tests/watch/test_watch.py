@@ -174,6 +174,39 @@ def test_another_exercise_that_is_saved_is_the_one_that_is_watched(
     terminal.watches("5 ")
 
 
+def test_an_exercise_that_was_turned_to_is_stayed_with_though_it_passes(start: Callable[..., Terminal]) -> None:
+    """A key then acts on what is seen. Saved, it leads on."""
+    terminal = start()
+    terminal.sees(READY)
+    terminal.save(GOOD)
+    terminal.watches("2 02_tiled_gemm/tiled_gemm.py")
+    terminal.press("p")
+    terminal.sees("PASSED")
+    terminal.sees("n goes on")
+    terminal.watches("1 01_vector_add/vector_add.py")
+    terminal.save(GOOD + "\n")
+    terminal.sees("Next: exercise 2")
+    terminal.press("q")
+    assert terminal.ends() == 0
+    again = start("1")
+    again.sees("n goes on")
+    again.watches("1 01_vector_add/vector_add.py")
+
+
+def test_what_helps_further_is_a_key(start: Callable[..., Terminal]) -> None:
+    """The shell is taken."""
+    terminal = start()
+    terminal.sees(READY)
+    terminal.save(WRONG)
+    terminal.sees("NOT YET RIGHT")
+    terminal.sees(READY)
+    assert "tlpuzzles " not in str(terminal.child.before)
+    terminal.press("h")
+    terminal.sees("More help: press")
+    terminal.sees(READY)
+    assert "tlpuzzles " not in str(terminal.child.before)
+
+
 def test_a_file_that_is_gone_is_said_and_watched_on(start: Callable[..., Terminal]) -> None:
     terminal = start()
     terminal.sees(READY)

@@ -11,6 +11,7 @@ from tlpuzzles.commands.output import console, on_terminal, print_markdown
 from tlpuzzles.commands.reading import for_terminal
 from tlpuzzles.commands.remembering import keep_hint
 from tlpuzzles.course import catalog
+from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.errors import UsageError
 from tlpuzzles.workspace.folders import current_folder
 from tlpuzzles.workspace.hints import read_hints
@@ -31,6 +32,17 @@ def hint(
       tlpuzzles hint 6 --level 2
     """
     exercise = catalog.find(name)
+    print_hint(
+        exercise,
+        level,
+        further=f"[bold]tlpuzzles hint {exercise.number} --level {level + 1}[/]",
+        lesson=f"[bold]tlpuzzles show {exercise.number}[/]",
+    )
+
+
+def print_hint(exercise: Exercise, level: int, *, further: str, lesson: str) -> None:
+    """Prints a hint, and how to get the next one, or the lesson after the last (with rich's markup). Raises UsageError
+    for a level that there is not."""
     here = current_folder()
     hints = read_hints(exercise, here)
     if not 1 <= level <= len(hints):
@@ -41,12 +53,11 @@ def hint(
     text = hints[level - 1]
     print_markdown(for_terminal(text) if on_terminal() else text)
     out.print()
-    further = f"[bold]tlpuzzles hint {exercise.number} --level {level + 1}[/]"
     if level < len(hints) - 1:
         out.print(f"More help: {further}")
     elif level == len(hints) - 1:
         out.print(f"One hint is left. Level {level + 1} shows lines of the solution: try once more before you look.")
         out.print(f"To see it: {further}")
     else:
-        out.print(f"This was the last hint. The lesson: [bold]tlpuzzles show {exercise.number}[/]")
+        out.print(f"This was the last hint. The lesson: {lesson}")
     keep_hint(exercise, level, here)

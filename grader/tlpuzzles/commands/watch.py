@@ -99,7 +99,7 @@ def watch(
 
 
 def _actions() -> Actions:
-    from tlpuzzles.commands.hint import hint
+    from tlpuzzles.commands.hint import print_hint
     from tlpuzzles.commands.list import list_exercises
     from tlpuzzles.commands.remembering import keep_grading
     from tlpuzzles.commands.reset import reset
@@ -109,7 +109,7 @@ def _actions() -> Actions:
     return Actions(
         list_all=list_exercises,
         lesson=lambda exercise: show(str(exercise.number)),
-        hint=lambda exercise, level: hint(str(exercise.number), level),
+        hint=lambda exercise, level: print_hint(exercise, level, further="press [bold]h[/]", lesson="press [bold]s[/]"),
         reset=lambda exercise: reset(str(exercise.number)),
         keep=keep_grading,
     )

@@ -75,9 +75,9 @@ def order_failed(problem: Problem, submission: Submission) -> Check:
     return failed(Kind.ORDER, ORDER, _TITLES[ORDER], problem, submission, {})
 
 
-def other_gpus_not_asked() -> Check:
-    """Stands for the checks that --portability off leaves out."""
-    return skipped(Kind.PORTABILITY, "portability", "other GPUs", "not asked (--portability off)")
+def other_gpus_not_asked(why: str) -> Check:
+    """Stands for the checks that were left out."""
+    return skipped(Kind.PORTABILITY, "portability", "other GPUs", f"not asked ({why})")
 
 
 def not_run(exercise: Exercise, requirements: Mapping[str, Problem | None]) -> Iterator[Check]:

@@ -264,7 +264,7 @@ class _Grading:
             elif not self._stops():
                 self._run_kernels(outcome, problems, inputs.result())
             if self.options.portability is Portability.OFF:
-                self.checks.extend([checks.other_gpus_not_asked()] if outcome.built else [])
+                self.checks.extend([checks.other_gpus_not_asked(self.options.not_asked)] if outcome.built else [])
             elif not self._stops():
                 self.grader.progress(Step.PORTABILITY, "")
                 here = self.grader.device.arch if self.grader.device.is_cuda else None

@@ -37,6 +37,8 @@ class Options:
     dump: Path | None = None
     """Folder for inputs, expected and found outputs of failing cases."""
     portability: Portability = Portability.CHECK
+    not_asked: str = "--portability off"
+    """Why other GPUs are not asked, where they are not."""
     class_arch: str | None = None
     """The architecture that course.toml names."""
     thresholds: Thresholds = field(default_factory=shipped)

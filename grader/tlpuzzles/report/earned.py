@@ -11,6 +11,7 @@ NOT_ASKED = "--no-speed"
 """Stands in the message of a speed check that the user did not want."""
 
 NOTHING = "No points: nothing could be graded."
+ONE_CASE = "One case alone: points are counted with all of them."
 
 
 def gradable(result: Result) -> int:
@@ -21,6 +22,11 @@ def gradable(result: Result) -> int:
 def earned(result: Result) -> tuple[str, str]:
     """The points of a grading in which some could be had, and what is left; the latter may be empty."""
     return f"{result.points.earned} of {gradable(result)} points{_for_what(result)}", _not_graded(result)
+
+
+def is_one_case(result: Result) -> bool:
+    """Whether what was asked is too little for points to say anything: a share of them that looks like all of them."""
+    return result.only is not None and not result.speed
 
 
 def why_nothing(result: Result, clean: Callable[[str], str]) -> str | None:

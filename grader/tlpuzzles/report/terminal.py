@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tlpuzzles.report.badges import full_badge
-from tlpuzzles.report.earned import NOTHING, earned, gradable, why_nothing
+from tlpuzzles.report.earned import NOTHING, ONE_CASE, earned, gradable, is_one_case, why_nothing
 from tlpuzzles.report.explained import explain
 from tlpuzzles.report.layout import Page
 from tlpuzzles.report.marks import STYLES, marks_for
@@ -32,13 +32,17 @@ def show(
     following: tuple[int, str] | None = None,
     verbose: bool = False,
     nvcc: bool = False,
+    commands: bool = True,
 ) -> None:
     """Prints the report. `title` is the exercise's; `following` number and title of the next one, if there is one.
 
     `verbose`: with the messages of TileLang and compilers as they came. `nvcc`: whether kernels were compiled for other
-    GPUs to the end.
+    GPUs to the end. `commands`: whether to end with those for what to do next.
     """
-    _Report(result, console, title or result.exercise.slug.replace("_", " "), following, verbose, nvcc).show()
+    report = _Report(result, console, title or result.exercise.slug.replace("_", " "), following, verbose, nvcc)
+    report.show()
+    if commands:
+        report.show_next()
 
 
 class _Report:
@@ -80,7 +84,6 @@ class _Report:
         self.reported.note()
         self._printed()
         self._points()
-        self._next()
 
     def _head(self) -> None:
         result, page, marks = self.result, self.page, self.marks
@@ -119,6 +122,9 @@ class _Report:
     def _points(self) -> None:
         self.page.blank()
         graded = gradable(self.result)
+        if is_one_case(self.result):
+            self.page.line("  ", (ONE_CASE, "dim"))
+            return
         if graded == 0:
             self.page.line("  ", (NOTHING, "dim"))
             return
@@ -131,7 +137,7 @@ class _Report:
         if why is not None:
             self.page.paragraph(Text(why, style="dim"), lead="  ")
 
-    def _next(self) -> None:
+    def show_next(self) -> None:
         page, commands = self.page, what_next(self.result, self.following, self.marks.clean)
         page.blank()
         widest = max((len(command) for command, _ in commands), default=0)

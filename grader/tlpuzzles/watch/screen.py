@@ -54,9 +54,10 @@ class Screen:
         if self._console.is_terminal:
             self._console.clear()
 
-    def report(self, result: Result, exercise: Exercise, following: tuple[int, str] | None) -> None:
+    def report(self, result: Result, exercise: Exercise) -> None:
+        """Without the commands for what to do next: the keys do that here."""
         self.fresh()
-        terminal.show(result, self._console, title=exercise.title, following=following)
+        terminal.show(result, self._console, title=exercise.title, commands=False)
 
     def text(self, print_it: Callable[[], None]) -> None:
         self.fresh()

@@ -72,6 +72,8 @@ class Session:
     # The same sizes as long as the session lasts: a kernel that has not changed is then known.
     _sizes: bytes = field(default_factory=lambda: secrets.token_bytes(8))
     _content: bytes | None = None
+    _goes_on: bool = False
+    """Whether a pass leads to the next exercise. After a save it does; who has turned to an exercise stays with it."""
 
     def run(self) -> None:
         try:
@@ -100,10 +102,11 @@ class Session:
         if saved is self.current and _content(file) == self._content:
             return
         self.current = saved
-        self._grade()
+        self._grade(goes_on=True)
 
-    def _grade(self) -> None:
+    def _grade(self, *, goes_on: bool = False) -> None:
         self._give_up()
+        self._goes_on = goes_on
         self._asked = False
         self._content = _content(self._file())
         exercise = self.current
@@ -141,8 +144,7 @@ class Session:
         if event.is_last:
             self._regrading = None
             self.actions.keep(exercise, event.of.handed_in, result)
-        # What a report says of the next exercise is said here, where the next one comes by itself.
-        self.screen.report(result, exercise, None)
+        self.screen.report(result, exercise)
         if event.is_last and result.verdict is Verdict.PASSED:
             self._pass(exercise)
         if event.is_last:
@@ -156,8 +158,12 @@ class Session:
         if following is None:
             self.screen.say("", "That was the last one: you have done the course.", style="bold green")
             return
+        if not self._goes_on:
+            self.screen.say("", "Passed: n goes on to the next exercise.", style="bold")
+            return
         self.current = following
-        self.screen.say("", f"Next: exercise {following.number}, {following.title}. s shows its lesson.", style="bold")
+        told = f"Next: exercise {following.number}, {following.title}."
+        self.screen.say("", told, "s shows its lesson.", style="bold")
 
     def _after(self, exercise: Exercise) -> Exercise | None:
         """The next exercise that has not passed, after the last from the first on again."""

@@ -19,6 +19,9 @@ QUICK = 2.0
 """Seconds. Where all cases take no longer, there is no use in asking one of them first."""
 
 
+LATER = "until all cases pass"
+
+
 class Stage(Enum):
     """What a step asks."""
 
@@ -63,14 +66,15 @@ def stages(exercise: Exercise, options: Options, before: Before, *, on_cuda: boo
     """
     if before.seconds > QUICK:
         first = before.failed or exercise.cases[0].id
-        asked = replace(options, only=first, portability=Portability.OFF, speed=False)
+        asked = replace(options, only=first, portability=Portability.OFF, not_asked=LATER, speed=False)
         yield Stage.ONE_FIRST, replace(asked, seed=options.seed if before.seed is None else before.seed)
     # On a GPU, tuning takes longest by far, and is part of every whole grading: there is one alone.
     if not (on_cuda and exercise.proposed is not None):
-        yield Stage.CASES, replace(options, portability=Portability.OFF, speed=False)
+        yield Stage.CASES, replace(options, portability=Portability.OFF, not_asked=LATER, speed=False)
     yield Stage.EVERYTHING, options
 
 
 def goes_on(stage: Stage, result: Result) -> bool:
     """Whether the next step is worth taking."""
-    return stage is Stage.ONE_FIRST or result.verdict is Verdict.PASSED
+    built = not any(check.kind is Kind.BUILD and check.verdict is Verdict.FAILED for check in result.checks)
+    return result.verdict is Verdict.PASSED or (stage is Stage.ONE_FIRST and built)

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 
 from tlpuzzles.report.badges import full_badge
-from tlpuzzles.report.earned import NOTHING, earned, gradable, why_nothing
+from tlpuzzles.report.earned import NOTHING, ONE_CASE, earned, gradable, is_one_case, why_nothing
 from tlpuzzles.report.history import standing
 from tlpuzzles.report.marks import unicode_marks
 from tlpuzzles.report.overview import leading
@@ -89,6 +89,8 @@ def graded(
         subject = None  # the section about speed tells it
     begun = result.verdict is not Verdict.NOT_STARTED
     told, left = earned(result) if gradable(result) else (NOTHING, "")
+    if is_one_case(result):
+        told, left = ONE_CASE, ""
     lines = clean(result.output).strip("\n").splitlines()
     device = result.device.name if result.device.arch is None else f"{result.device.name} ({result.device.arch})"
     again = f"{result.exercise.number}{file_argument(result, clean)}"
