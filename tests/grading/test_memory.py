@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from tests.grading.test_bad_input import GOOD
 from tlpuzzles.course import catalog
+from tlpuzzles.course.vocabulary import Case
 from tlpuzzles.grading import cpu
 from tlpuzzles.grading.choices import Portability
 from tlpuzzles.grading.grader import Grader
@@ -19,6 +21,7 @@ from tlpuzzles.kernel.capsule import Capsule
 from tlpuzzles.verdict.model import Check, Kind, Result, Verdict
 
 SEED = 71_003
+EXERCISE = catalog.find("1")
 
 
 @pytest.fixture
@@ -101,19 +104,68 @@ def test_settings_of_the_compiler_make_another_kernel(
     assert runs[0] == runs[1]
 
 
-def test_where_no_order_is_judged_as_on_a_gpu_a_case_that_passed_is_known(tmp_path: Path) -> None:
-    exercise = catalog.find("1")
-    case = exercise.cases[0]
-    posed = Problem(case, {"N": 1000}, case.id)
-    capsule = store(Capsule("{}", (2,), {}, "x.py"), tmp_path / "capsule.json")
-    built = {case.id: Built(case, posed.sizes, capsule, ("A", "B", "C"), "a digest", None, "kernel")}
-    passed = Check(id=case.id, title=case.title, kind=Kind.CORRECTNESS, verdict=Verdict.PASSED)
-    memory = Memory()
+@dataclass
+class Kernels:
+    """Built kernels of the two first cases of exercise 1, by a name that stands for what they do."""
 
-    assert memory.known(exercise, [posed], built) == {}
-    assert memory.completed(exercise, [posed], built, [passed]) == [passed]
-    assert memory.known(exercise, [posed], built) == {case.id: passed}
+    folder: Path
+    cases: tuple[Case, ...] = EXERCISE.cases[:2]
 
-    late = Check(id="order", title="order", kind=Kind.ORDER, verdict=Verdict.FAILED, message="it depends on it")
-    memory.completed(exercise, [posed], built, [passed, late])
-    assert memory.known(exercise, [posed], built) == {}
+    @property
+    def problems(self) -> list[Problem]:
+        return [Problem(case, {"N": 1000}, case.id) for case in self.cases]
+
+    def built(self, name: str) -> dict[str, Built]:
+        capsule = store(Capsule("{}", (2,), {}, "x.py"), self.folder / f"{name}.json")
+        return {c.id: Built(c, {"N": 1000}, capsule, ("A", "B", "C"), name, None, "kernel") for c in self.cases}
+
+    def checks(self, order: Verdict | None) -> list[Check]:
+        """All cases right when run forward, and the check of the order."""
+        found = [Check(id=c.id, title=c.title, kind=Kind.CORRECTNESS, verdict=Verdict.PASSED) for c in self.cases]
+        if order is None:
+            return found
+        return [
+            *found,
+            Check(id="order", title="o", kind=Kind.ORDER, verdict=order, message="" if order is OK else "no"),
+        ]
+
+
+OK = Verdict.PASSED
+
+
+@pytest.fixture
+def kernels(tmp_path: Path) -> Kernels:
+    return Kernels(tmp_path)
+
+
+def test_where_no_order_is_judged_as_on_a_gpu_a_case_that_passed_is_known(kernels: Kernels) -> None:
+    memory, problems, built = Memory(), kernels.problems, kernels.built("right")
+    judged = kernels.checks(None)
+    assert memory.known(EXERCISE, problems, built) == {}
+    assert memory.completed(EXERCISE, problems, built, judged) == judged
+    assert memory.known(EXERCISE, problems, built) == {check.id: check for check in judged}
+    assert memory.completed(EXERCISE, problems, built, judged) == judged, "no check of the order, as before"
+
+
+def test_a_kernel_whose_result_depends_on_the_order_is_run_again_whatever_comes_between(kernels: Kernels) -> None:
+    """Its cases were right forward. That another kernel, or one case alone, is right in any order says nothing."""
+    memory, problems, late = Memory(), kernels.problems, kernels.built("late")
+    for between in (kernels.built("right"), None):
+        memory.completed(EXERCISE, problems, late, kernels.checks(Verdict.FAILED))
+        if between is not None:
+            memory.completed(EXERCISE, problems, between, kernels.checks(OK))
+        assert memory.known(EXERCISE, problems, late) == {}
+    one = kernels.checks(OK)[::2]
+    memory.completed(EXERCISE, problems[:1], late, one)
+    assert set(memory.known(EXERCISE, problems, late)) == {problems[0].case.id}
+    memory.completed(EXERCISE, problems, late, kernels.checks(Verdict.FAILED))
+    assert memory.known(EXERCISE, problems, late) == {}
+
+
+def test_a_kernel_that_is_known_has_its_check_of_the_order(kernels: Kernels) -> None:
+    memory, problems, built = Memory(), kernels.problems, kernels.built("right")
+    memory.completed(EXERCISE, problems, built, kernels.checks(OK))
+    memory.completed(EXERCISE, problems, kernels.built("late"), kernels.checks(Verdict.FAILED))
+    known = list(memory.known(EXERCISE, problems, built).values())
+    (order,) = [check for check in memory.completed(EXERCISE, problems, built, known) if check.kind is Kind.ORDER]
+    assert order.verdict is Verdict.PASSED

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from tlpuzzles.course.vocabulary import Exercise
+from tlpuzzles.grading.checks import order_check
 from tlpuzzles.grading.plan import Problem
 from tlpuzzles.grading.stages import Built, fetch
 from tlpuzzles.verdict.model import Check, Kind, Verdict
@@ -21,38 +22,48 @@ _Key = tuple[str, str, str]
 
 @dataclass
 class Memory:
-    """Checks of cases that have passed, by exercise, case and kernel."""
+    """Checks of cases that have passed, by exercise, case and kernel: in any order, where that was tried."""
 
     _passed: dict[_Key, Check] = field(default_factory=dict)
-    _order: dict[str, Check] = field(default_factory=dict)
-    """By exercise, the last check of the order of blocks and threads."""
+    _in_any_order: set[_Key] = field(default_factory=set)
+    """Those whose kernel gave the same with blocks and threads in reverse. On a GPU there is no such run."""
 
     def known(self, exercise: Exercise, problems: Iterable[Problem], built: Mapping[str, Built]) -> dict[str, Check]:
         """Checks of the problems whose kernel has passed them before, by case.
 
-        None where the order of things was not right, or a kernel's prints are graded: those are of all cases together.
+        None where a kernel's prints are graded: those are of all cases together.
         """
-        order = self._order.get(exercise.slug)
-        if exercise.printing is not None or (order is not None and order.verdict is not Verdict.PASSED):
+        if exercise.printing is not None:
             return {}
-        keys = {p.case.id: _key(exercise, p, built[p.kernel]) for p in problems if p.kernel in built}
+        keys = _keys(exercise, problems, built)
         return {case: self._passed[key] for case, key in keys.items() if key in self._passed}
 
     def completed(
         self, exercise: Exercise, problems: Iterable[Problem], built: Mapping[str, Built], judged: list[Check]
     ) -> list[Check]:
-        """What was judged, remembered and with the check of the order, which a grading of known cases alone lacks. (On
-        a GPU there is none: see `verdict.order`.)"""
+        """What was judged, remembered, and with the check of the order if all that it would be of is known.
+
+        Nothing of a kernel is remembered whose result depends on the order: that check names one case, and may be about
+        any of them.
+        """
         order = next((check for check in judged if check.kind is Kind.ORDER), None)
-        if order is not None:
-            self._order[exercise.slug] = order
-        elif exercise.slug in self._order:
-            judged = [*judged, self._order[exercise.slug]]
+        if order is not None and order.verdict is not Verdict.PASSED:
+            for key in _keys(exercise, problems, built).values():
+                self._passed.pop(key, None)
+            return judged
         passed = {c.id: c for c in judged if c.kind is Kind.CORRECTNESS and c.verdict is Verdict.PASSED}
-        for problem in problems:
-            if problem.case.id in passed and problem.kernel in built:
-                self._passed[_key(exercise, problem, built[problem.kernel])] = passed[problem.case.id]
+        keys = {case: key for case, key in _keys(exercise, problems, built).items() if case in passed}
+        if order is None and any(key in self._in_any_order for key in keys.values()):
+            return [*judged, order_check(Verdict.PASSED, "")]
+        self._passed |= {key: passed[case] for case, key in keys.items()}
+        if order is not None:
+            self._in_any_order |= set(keys.values())
         return judged
+
+
+def _keys(exercise: Exercise, problems: Iterable[Problem], built: Mapping[str, Built]) -> dict[str, _Key]:
+    """By case, of those whose kernel was built."""
+    return {p.case.id: _key(exercise, p, built[p.kernel]) for p in problems if p.kernel in built}
 
 
 def _key(exercise: Exercise, problem: Problem, built: Built) -> _Key:
