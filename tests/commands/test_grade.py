@@ -280,7 +280,7 @@ def test_no_compiler_is_our_error_and_not_the_learners(workspace: Path, cache: s
 
 
 @pytest.mark.parametrize("after", [0.2, 1.5, 4.0])
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_interrupted_at_any_moment_nothing_is_left(
     workspace: Path, tmp_path: Path, after: float, how: signal.Signals
 ) -> None:

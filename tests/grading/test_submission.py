@@ -76,3 +76,8 @@ def test_todos_are_listed_with_their_lines() -> None:
         (6, "TODO 1: launch the blocks."),
         (7, "TODO 2: add, element by element."),
     ]
+
+
+def test_a_file_that_is_nested_deeper_than_python_can_follow_is_no_skeleton() -> None:
+    deep = "x = " + " + ".join(["1"] * 1500)
+    assert not is_untouched(deep, "x = 1")

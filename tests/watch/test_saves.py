@@ -90,3 +90,23 @@ def test_the_nearest_mount_decides(tmp_path: Path) -> None:
     mounts.write_text("server:/ / nfs rw 0 0\n/dev/sda1 /home ext4 rw 0 0\n")
     assert needs_polling(Path("/home/me"), mounts) is False
     assert needs_polling(Path("/srv"), mounts) is True
+
+
+def test_a_file_that_is_a_link_is_saved_where_it_leads(tmp_path: Path) -> None:
+    """As where somebody keeps their files elsewhere."""
+    (tmp_path / "work").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    real = tmp_path / "elsewhere" / "real.py"
+    real.write_text("one")
+    link = tmp_path / "work" / "a.py"
+    link.symlink_to(real)
+    told: Queue[Path] = Queue()
+    with Saves(tmp_path / "work", [link], told.put):
+        for number in range(20):
+            real.write_text(f"{number}")
+            try:
+                assert told.get(timeout=0.5) == link
+                return
+            except Empty:
+                continue
+    raise AssertionError("no save was told")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -216,6 +218,73 @@ def test_a_file_that_is_gone_is_said_and_watched_on(start: Callable[..., Termina
     terminal.sees(READY)
     terminal.save(WRONG)
     terminal.sees("NOT YET RIGHT")
+
+
+def test_what_is_no_file_is_said_and_watched_on(start: Callable[..., Terminal]) -> None:
+    """A pipe is not waited for."""
+    terminal = start()
+    terminal.sees(READY)
+    terminal.file.unlink()
+    os.mkfifo(terminal.file)
+    terminal.press("g")
+    terminal.sees("not a plain file")
+    terminal.press("q")
+    assert terminal.ends() == 0
+
+
+def test_a_lesson_and_hints_that_are_gone_are_said(start: Callable[..., Terminal]) -> None:
+    terminal = start()
+    terminal.sees(READY)
+    for key, name in (("s", "lesson.md"), ("h", "hints.md")):
+        (terminal.file.parent / name).write_bytes(b"\xff\xfe")
+        terminal.press(key)
+        terminal.sees(name)
+        terminal.sees(READY)
+    terminal.press("q")
+    assert terminal.ends() == 0
+
+
+def test_keys_work_again_after_it_was_stopped_for_a_while(start: Callable[..., Terminal]) -> None:
+    """A shell changes the terminal when it takes it back, and may not undo that."""
+    terminal = start()
+    terminal.sees(READY)
+    os.kill(terminal.child.pid, signal.SIGSTOP)
+    settings = termios.tcgetattr(terminal.child.child_fd)
+    settings[3] |= termios.ICANON | termios.ECHO
+    termios.tcsetattr(terminal.child.child_fd, termios.TCSANOW, settings)
+    os.kill(terminal.child.pid, signal.SIGCONT)
+    time.sleep(1)
+    terminal.press("l")
+    terminal.sees("flash_attention")
+    terminal.press("q")
+    assert terminal.ends() == 0
+
+
+def test_keys_that_are_pressed_before_it_is_ready_are_heeded(start: Callable[..., Terminal]) -> None:
+    terminal = start()
+    terminal.sees("Importing")
+    for _ in range(20):
+        terminal.press("s")
+        time.sleep(0.1)
+    terminal.sees(READY)
+    assert "Traceback" not in str(terminal.child.before)
+    terminal.press("q")
+    assert terminal.ends() == 0
+
+
+def test_when_the_grader_fails_that_is_said(start: Callable[..., Terminal], tmp_path: Path) -> None:
+    """Its folder for temporary files is taken away, as by a program that cleans up."""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    terminal = start(TMPDIR=str(scratch))
+    terminal.sees(READY)
+    for folder in scratch.iterdir():
+        shutil.rmtree(folder, ignore_errors=True)
+    terminal.save(GOOD)
+    terminal.sees("grader itself failed")
+    terminal.sees(READY)
+    terminal.press("q")
+    assert terminal.ends() == 0
 
 
 def test_two_at_once(start: Callable[..., Terminal]) -> None:

@@ -24,7 +24,7 @@ def tasks(workspace: Path) -> dict[str, dict[str, Any]]:
 
 
 def run(task: dict[str, Any], workspace: Path, file: str) -> subprocess.CompletedProcess[str]:
-    known = {"${workspaceFolder}": str(workspace), "${fileBasenameNoExtension}": Path(file).stem}
+    known = {"${workspaceFolder}": str(workspace), "${fileDirnameBasename}": Path(file).parent.name}
     words = [known.get(word, word) for word in (task["command"], *task["args"])]
     assert task["type"] == "process"
     assert not [word for word in words if "${" in word]
@@ -39,6 +39,7 @@ def test_tasks_grade_and_help_with_the_file_that_is_open(workspace: Path) -> Non
     graded = run(found["tlpuzzles: grade this exercise"], workspace, file)
     assert graded.returncode == 1
     assert "Exercise 3" in graded.stdout
+    file = "03_schedule_sweep/lesson.md"
     assert "schedule_sweep: hint 1" in run(found["tlpuzzles: a hint for this exercise"], workspace, file).stdout
     assert "# 3." in run(found["tlpuzzles: the lesson of this exercise"], workspace, file).stdout
 
@@ -46,6 +47,13 @@ def test_tasks_grade_and_help_with_the_file_that_is_open(workspace: Path) -> Non
 def test_the_key_for_building_grades(workspace: Path) -> None:
     builds = [task["label"] for task in tasks(workspace).values() if task.get("group", {}).get("isDefault")]
     assert builds == ["tlpuzzles: grade this exercise"]
+
+
+def test_what_else_is_called_like_their_folder_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / ".vscode").write_text("mine")
+    init(tmp_path)
+    assert (tmp_path / ".vscode").read_text() == "mine"
+    assert (tmp_path / "08_introspection" / "lesson.md").is_file()
 
 
 def test_tasks_of_ones_own_stay(workspace: Path) -> None:

@@ -206,3 +206,17 @@ def test_a_folder_that_may_not_be_looked_into_is_said(tmp_path: Path, monkeypatc
     for action in (lambda: attempts.read(tmp_path), lambda: keep_hint(tmp_path, ONE, 1)):
         with pytest.raises(Unusable, match=r"cannot be used: Permission denied\. Look at the permissions"):
             action()
+
+
+def test_a_text_in_it_that_is_none_is_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So tells sqlite3 of a file into which something else was written: its message quotes what it cannot decode."""
+    record = Record(tmp_path)
+    with record.writing():
+        pass
+
+    def connect(mode: str) -> sqlite3.Connection:
+        raise UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte")
+
+    monkeypatch.setattr(record, "_connect", connect)
+    with pytest.raises(Unusable, match="is damaged"), record.reading():
+        pass

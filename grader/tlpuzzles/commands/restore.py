@@ -61,7 +61,8 @@ def _list(exercise: Exercise, past: Past, workspace: Folders) -> None:
     file = workspace.file(exercise)
     present = read_present(file, workspace.root)
     same = None if present is None else hash_of(present)
-    rows = [_row(attempt, past, same, str(file.relative_to(workspace.root))) for attempt in past.attempts]
+    best, name = past.best, str(file.relative_to(workspace.root))
+    rows = [_row(attempt, attempt is best, same, name) for attempt in past.attempts]
     if not on_terminal():
         for row in rows:
             typer.echo("\t".join(row))
@@ -83,11 +84,11 @@ def _list(exercise: Exercise, past: Past, workspace: Folders) -> None:
     out.print(f"To put one back: [bold]tlpuzzles restore {exercise.number} --attempt NUMBER[/]")
 
 
-def _row(attempt: Attempt, past: Past, same: str | None, file: str) -> tuple[str, ...]:
+def _row(attempt: Attempt, is_best: bool, same: str | None, file: str) -> tuple[str, ...]:
     verdict = "kept" if attempt.verdict is None else attempt.verdict.value.replace("_", " ")
     remarks = [attempt.only] if attempt.only is not None else []
-    remarks += [plain(attempt.path)] if attempt.path != file else []
-    remarks += ["the best"] if attempt is past.best else []
+    remarks += [plain(attempt.path).replace("\n", "?")] if attempt.path != file else []
+    remarks += ["the best"] if is_best else []
     remarks += ["your file"] if attempt.file is not None and attempt.file == same else []
     return (
         str(attempt.number),

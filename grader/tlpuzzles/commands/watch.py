@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from queue import Queue
 from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
 from tlpuzzles.border.limits import hide
 from tlpuzzles.commands.arguments import exercise_names
+from tlpuzzles.commands.files import workspace_here
 from tlpuzzles.commands.of_workspace import class_arch, marks
-from tlpuzzles.commands.output import console
+from tlpuzzles.commands.output import console, on_terminal
 from tlpuzzles.commands.remembering import pasts
 from tlpuzzles.commands.working import warm_process
 from tlpuzzles.course import catalog
 from tlpuzzles.grading.choices import DeviceChoice
 from tlpuzzles.workspace.attempts import State
-from tlpuzzles.workspace.folders import current_folder, find_workspace
 from tlpuzzles.workspace.marker import MARKER
 
 if TYPE_CHECKING:
@@ -49,12 +50,14 @@ def watch(
       tlpuzzles watch
       tlpuzzles watch 6 --device cpu
     """
-    workspace = find_workspace(current_folder())
+    workspace = workspace_here()
     exercises = catalog.exercises()
     passed = {slug for slug, past in pasts(workspace.root).items() if past.state is State.PASSED}
     first = next((exercise for exercise in exercises if exercise.slug not in passed), exercises[0])
     current = first if name is None else catalog.find(name)
     hide()  # it knows the seed
+    if on_terminal():
+        console().print("  Importing PyTorch and TileLang ...", style="dim")
     with warm_process() as (warm, scratch):
         from dataclasses import replace
 
@@ -66,7 +69,7 @@ def watch(
         from tlpuzzles.watch.keys import Keys
         from tlpuzzles.watch.saves import Saves
         from tlpuzzles.watch.screen import Screen
-        from tlpuzzles.watch.session import Pressed, Saved, Session
+        from tlpuzzles.watch.session import Event, Pressed, Saved, Session
 
         out = console()
         chosen, memory = select(device, warm, scratch), Memory()
@@ -77,10 +80,10 @@ def watch(
             speed=speed,
             thresholds=marks(workspace.root / MARKER, chosen.shown),
         )
-        session: Session
+        events: Queue[Event] = Queue()
         with (
-            Keys(lambda key: session.events.put(Pressed(key))) as keys,
-            Saves(workspace.root, files.values(), lambda file: session.events.put(Saved(file))),
+            Keys(lambda key: events.put(Pressed(key))) as keys,
+            Saves(workspace.root, files.values(), lambda file: events.put(Saved(file))),
         ):
             session = Session(
                 exercises,
@@ -91,6 +94,7 @@ def watch(
                 _actions(),
                 current,
                 passed,
+                events,
             )
             # Before the first file is saved, and while torch and tilelang are imported.
             chosen.prepare()

@@ -16,11 +16,14 @@ from tlpuzzles.border.children import Warm
 
 @contextmanager
 def warm_process() -> Iterator[tuple[Warm, Path]]:
-    """The warm process, and a folder for all that is temporary. They go when the command ends, also by SIGTERM.
+    """The warm process, and a folder for all that is temporary. They go when the command ends, also by SIGTERM,
+    and by SIGHUP: the terminal was closed.
 
     Import what takes long inside: the process is started first, and takes seconds to be ready.
     """
-    signal.signal(signal.SIGTERM, _stop)
+    for signalled in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(signalled) is not signal.SIG_IGN:  # as nohup has it
+            signal.signal(signalled, _stop)
     with tempfile.TemporaryDirectory(prefix="tlpuzzles-", ignore_cleanup_errors=True) as folder:
         scratch = Path(folder)
         # The C++ compiler's temporary files, too, then go with the rest.
@@ -29,7 +32,8 @@ def warm_process() -> Iterator[tuple[Warm, Path]]:
             yield warm, scratch
 
 
-def _stop(*_: object) -> NoReturn:
+def _stop(signalled: int, _: object) -> NoReturn:
     # Once is enough: a second one must not end the cleaning up that the first one began.
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    sys.exit(128 + signal.SIGTERM)
+    for other in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(other, signal.SIG_IGN)
+    sys.exit(128 + signalled)

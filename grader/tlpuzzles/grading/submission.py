@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import errno
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from tlpuzzles.errors import UsageError
+from tlpuzzles.plain import read_plain
 
 MAX_BYTES = 1 << 20
 
@@ -59,30 +61,30 @@ def read(file: Path) -> Submission:
     """Reads the file. Raises NoSubmission if it is missing, a directory or unreadable; a file that is there and is no
     Python gives a submission with a problem."""
     try:
-        data = file.read_bytes()
+        data = read_plain(file, MAX_BYTES)
     except FileNotFoundError:
         raise NoSubmission(
             f"There is no file {file}. Check the path, or leave it out to grade your workspace's."
         ) from None
-    except IsADirectoryError:
-        raise NoSubmission(f"{file} is a folder. Name the Python file in it that holds your kernel.") from None
     except OSError as error:
+        if file.is_dir():
+            raise NoSubmission(f"{file} is a folder. Name the Python file in it that holds your kernel.") from None
+        if error.errno == errno.EFBIG:
+            told = f"The file is {file.stat().st_size >> 20} MiB long; at most 1 MiB is read. Is it the right file?"
+            return Submission(file.resolve(), str(file), "", Problem(told), None)
         raise NoSubmission(f"{file} cannot be read: {error.strerror}.") from None
-    path = file.resolve()
     text, problem = _decode(data)
-    return Submission(path, str(file), text, problem or _syntax(text), data if len(data) <= MAX_BYTES else None)
+    return Submission(file.resolve(), str(file), text, problem or _syntax(text), data)
 
 
 def _decode(data: bytes) -> tuple[str, Problem | None]:
-    if len(data) > MAX_BYTES:
-        return "", Problem(f"The file is {len(data) >> 20} MiB long; at most 1 MiB is read. Is it the right file?")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         return "", Problem(f"The file is not UTF-8 text (byte {error.start}). Save it as UTF-8.", line)
     if not text.strip():
-        return text, Problem("The file is empty. `tlpuzzles init DIR` gives you a fresh skeleton in another folder.")
+        return text, Problem("The file is empty. `tlpuzzles reset` with the exercise's number puts the skeleton back.")
     if "\0" in text:
         return text, Problem("The file contains a NUL character, so it is no Python file. Is it the right file?")
     return text, None
@@ -92,15 +94,31 @@ def _syntax(text: str) -> Problem | None:
     try:
         ast.parse(text)
     except SyntaxError as error:
-        return Problem(f"Python cannot read the file: {error.msg}.", error.lineno, f"SyntaxError: {error.msg}")
+        told = f"Python cannot read the file: {error.msg}.{_indents(text, error)}"
+        return Problem(told, error.lineno, f"SyntaxError: {error.msg}")
     except (RecursionError, MemoryError):
         return Problem("Python cannot read the file: it is too deeply nested.")
     return None
 
 
+def _indents(text: str, error: SyntaxError) -> str:
+    """How far lines stand from the left, of which a report shows the rest."""
+    lines = text.splitlines()
+    if not isinstance(error, IndentationError) or isinstance(error, TabError) or not error.lineno:
+        return ""
+    if error.lineno > len(lines):
+        return ""
+    above = next((line for line in reversed(lines[: error.lineno - 1]) if line.strip()), "")
+    here, there = (len(line) - len(line.lstrip()) for line in (lines[error.lineno - 1], above))
+    return f" This line begins with {here} spaces, the one above with {there}."
+
+
 def is_untouched(text: str, skeleton: str) -> bool:
     """Whether the file is the skeleton, but for comments and layout."""
-    return ast.dump(ast.parse(text)) == ast.dump(ast.parse(skeleton))
+    try:
+        return ast.dump(ast.parse(text)) == ast.dump(ast.parse(skeleton))
+    except RecursionError:  # deeper nested than any skeleton
+        return False
 
 
 def todos(text: str) -> list[Todo]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import sys
@@ -14,6 +15,8 @@ from typing import Any
 
 LOOK = 0.2
 """Seconds until it is noticed that no more keys are wanted."""
+LOCAL_MODES = 3
+"""Where termios has them."""
 
 
 class Keys:
@@ -48,11 +51,19 @@ class Keys:
             # What was typed meanwhile was meant for us, and not for the shell.
             termios.tcsetattr(self._fd, termios.TCSAFLUSH, self._before)
 
+    def _take_back(self) -> None:
+        """A shell that has stopped us and lets us go on gives the terminal back as it likes it."""
+        assert self._fd is not None
+        if termios.tcgetattr(self._fd)[LOCAL_MODES] & termios.ICANON and os.tcgetpgrp(self._fd) == os.getpgrp():
+            tty.setcbreak(self._fd)
+
     def _read(self) -> None:
         assert self._fd is not None
         while not self._stop.is_set():
             ready, _, _ = select.select([self._fd], [], [], LOOK)
             if not ready:
+                with contextlib.suppress(OSError, termios.error):  # the terminal is gone
+                    self._take_back()
                 continue
             data = os.read(self._fd, 64)
             if not data:  # the terminal is gone

@@ -104,3 +104,7 @@ class Regrading:
         except UsageError as error:
             if self.is_wanted:
                 self._tell(NotGraded(self, str(error)))
+        except Exception as error:  # noqa: BLE001 - whatever it is, who waits for a result must hear that there is none
+            if self.is_wanted:
+                why = f"{type(error).__name__}: {error}"
+                self._tell(NotGraded(self, f"The grader itself failed ({why}). End watch with q, and begin it again."))

@@ -24,8 +24,12 @@ class Saves:
 
     def __init__(self, root: Path, files: Iterable[Path], tell: Callable[[Path], None]) -> None:
         self.polls = needs_polling(root)
-        self._root, self._tell = root, tell
+        self._tell = tell
         self._files = {str(file): file for file in files}
+        # Of a file that is a link, its editor changes what the link leads to.
+        linked = {str(file.resolve()): file for file in self._files.values() if file.is_symlink()}
+        self._files |= linked
+        self._roots = {root, *(Path(name).parent for name in linked if not Path(name).is_relative_to(root))}
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
@@ -41,7 +45,7 @@ class Saves:
 
     def _watch(self) -> None:
         changes = watch(
-            self._root,
+            *self._roots,
             watch_filter=lambda change, path: change is not Change.deleted and path in self._files,
             debounce=LATEST_MS,
             step=SETTLED_MS,

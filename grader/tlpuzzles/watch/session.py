@@ -14,7 +14,8 @@ from tlpuzzles.errors import UsageError
 from tlpuzzles.grading.grader import Grader
 from tlpuzzles.grading.options import Options
 from tlpuzzles.grading.plan import new_seed
-from tlpuzzles.grading.submission import Submission
+from tlpuzzles.grading.submission import MAX_BYTES, Submission
+from tlpuzzles.plain import read_plain
 from tlpuzzles.verdict.model import Result, Verdict
 from tlpuzzles.watch.regrading import Graded, NotGraded, Regrading
 from tlpuzzles.watch.screen import Screen
@@ -30,6 +31,9 @@ class Saved:
 class Pressed:
     key: str
 
+
+HELD = ("s", "l", "g")
+"""Keys that do the same again: of one that is held down, the last counts."""
 
 Event: TypeAlias = "Saved | Pressed | Graded | NotGraded"
 
@@ -80,6 +84,8 @@ class Session:
             self._grade()
             while True:
                 event = self.events.get()
+                if isinstance(event, Pressed) and event.key in HELD and event in [*self.events.queue][:1]:
+                    continue
                 if isinstance(event, Pressed):
                     if self._press(event.key):
                         return
@@ -99,7 +105,8 @@ class Session:
 
     def _save(self, file: Path) -> None:
         saved = next(exercise for exercise in self.exercises if self.files[exercise.slug] == file)
-        if saved is self.current and _content(file) == self._content:
+        content = _content(file)
+        if saved is self.current and content is not None and content == self._content:
             return
         self.current = saved
         self._grade(goes_on=True)
@@ -210,7 +217,10 @@ class Session:
 
     def _text(self, print_it: Callable[[], None]) -> None:
         """Shows a text; what is being graded goes on below it."""
-        self.screen.text(print_it)
+        try:
+            self.screen.text(print_it)
+        except UsageError as error:  # a lesson that is gone, say
+            self.screen.say(str(error), style="red")
         self._rest()
         if self._regrading is not None:
             self.screen.grading(_title(self.current))
@@ -257,6 +267,6 @@ def _so_far(stage: Stage, result: Result) -> str:
 
 def _content(file: Path) -> bytes | None:
     try:
-        return file.read_bytes()
+        return read_plain(file, MAX_BYTES)
     except OSError:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -42,7 +43,12 @@ def copy_exercises(exercises: tuple[Exercise, ...], target: Path) -> Copied:
         sources[Path("docs") / page.relative_to(pages_folder())] = page
     _make_folder(target)
     contents = {relative: _as_copied(source) for relative, source in sources.items()}
-    for relative, content in (contents | {editor.FILE: editor.tasks()}).items():
+    place = target / editor.FILE.parent
+    if place.is_dir() or not os.path.lexists(
+        place
+    ):  # something else of that name is the learner's, and in nobody's way
+        contents[editor.FILE] = editor.tasks()
+    for relative, content in contents.items():
         if _write_new(target / relative, content):
             copied.written.append(relative)
         else:

@@ -33,8 +33,8 @@ def _task(label: str, command: str) -> dict[str, Any]:
         "label": f"tlpuzzles: {label}",
         "type": "process",
         "command": sys.executable,
-        # An exercise's file is called as the exercise is.
-        "args": ["-m", "tlpuzzles", command, "${fileBasenameNoExtension}"],
+        # Its folder names the exercise, whichever of the files in it is open.
+        "args": ["-m", "tlpuzzles", command, "${fileDirnameBasename}"],
         "options": {"cwd": "${workspaceFolder}"},
         "presentation": {"panel": "dedicated", "clear": True, "focus": command == "watch"},
         "problemMatcher": [],

@@ -64,8 +64,9 @@ class Record:
             raise Unusable(
                 f"{self.path} is reached by a link, and the record is kept in the workspace alone. Remove the link."
             )
-        if self.path.exists() and not self.path.is_file():
-            raise Unusable(f"{self.path} is no file. Move it away, and a new record is begun.")
+        for path in (self.path, self.path.with_name(f"{FILE}-journal")):
+            if path.exists() and not path.is_file():
+                raise Unusable(f"{path} is no file. Move it away, and try again.")
         # Without transactions of the module's own making: it would begin them late, and end them early.
         connection = sqlite3.connect(
             f"{self.path.absolute().as_uri()}?mode={mode}", uri=True, timeout=PATIENCE, isolation_level=None
@@ -95,7 +96,7 @@ class Record:
         folder = self.path.parent
         if folder.is_dir():
             return
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         (folder / ".gitignore").write_text("# Made by tlpuzzles: a record of your own.\n*\n", "utf-8")
 
     @contextmanager
@@ -105,6 +106,8 @@ class Record:
             yield
         except sqlite3.Error as error:
             raise self._unusable(error) from error
+        except UnicodeDecodeError as error:  # so the module tells of a text in the file that is none
+            raise self.damaged("a text in it cannot be read") from error
         except OSError as error:
             why = error.strerror or error
             raise Unusable(f"{self.path} cannot be used: {why}. Look at the permissions of its folder.") from error
