@@ -32,11 +32,12 @@ try: $(VENV)/ready
 	@printf '%s\n' '' \
 	  'That was the reference solution. Now yours:' \
 	  '' \
-	  '  . $(BIN)/activate         so that the shell finds tlpuzzles' \
-	  '  tlpuzzles init my-kernels    copies the exercises for you to work on' \
+	  '  . $(BIN)/activate         makes tlpuzzles known' \
+	  '  tlpuzzles init my-kernels    copies the exercises' \
 	  '  cd my-kernels' \
 	  '  tlpuzzles show 1             the first lesson' \
-	  '  tlpuzzles grade 1            checks 01_vector_add/vector_add.py once you have edited it' \
+	  '  edit 01_vector_add/vector_add.py' \
+	  '  tlpuzzles grade 1            checks it' \
 	  '' \
 	  'If something does not work: tlpuzzles doctor'
 

@@ -141,6 +141,8 @@ IN_KERNELS: tuple[Broken, ...] = (
     body("no-such-name-in-module", "C[0] = 0.0", grid="tilelang.ceil_div(N, 128), threads=128"),
     line("module-called", "y = T.kernel(4)"),
     element("unknown-name", "X[i]"),
+    element("block-not-named", "A[by]"),
+    body("kernel-returns", "for i in T.Parallel(128):\n    return A[i] + B[i]  # here"),
     body("unknown-function", "for i in Parallel(128):  # here\n    C[i] = A[i]"),
     body("unknown-function", "def double(x):\n    return 2 * x\nC[0] = double(A[0])  # here"),
     body("used-before-set", "T.clear(y)  # here\ny = T.alloc_fragment((64,), 'float32')"),

@@ -114,6 +114,7 @@ def test_no_entry_is_there_that_nothing_provokes() -> None:
         ("no-power-of-2", "tilelang.next_power_of_2(n)"),
         ("no-inf", "T.infinity('float32')"),
         ("no-pi", "write math.pi"),
+        ("block-not-named", "`with T.Kernel(...) as bx:`"),
         ("index-not-named", "`for i, j in T.Parallel(rows, columns)`"),
         ("used-after-loop", "total gets its value inside a loop"),
     ],

@@ -150,4 +150,5 @@ def _close(name: str, names: list[str]) -> list[str]:
     whole = [other for other in names if len(name) > 2 and len(other) > 2 and (name in other or other in name)]
     by_case = [other for other in names if other.lower() == name.lower()]
     alike = [*by_case, *difflib.get_close_matches(name, names, 2, 0.75), *sorted(whole, key=len)[:1]]
-    return list(dict.fromkeys(alike))[:3]
+    # T.parallel is the same as T.Parallel, and who misspelt it wants to hear one name.
+    return [other for other in dict.fromkeys(alike) if other.capitalize() not in alike or other[:1].isupper()][:3]

@@ -105,6 +105,19 @@ NAMES: tuple[Known, ...] = (
         "be defined outside of the kernel",
     ),
     Known(
+        "block-not-named",
+        r"NameError: name '(?P<name>b[xyz])' is not defined",
+        "Nothing is called {name} here",
+        "{near}T.Kernel gives a block its numbers, one for each size of the grid: write "
+        "`with T.Kernel(...) as bx:` or `as (bx, by):`",
+    ),
+    Known(
+        "kernel-returns",
+        r"Only tensor allocated from `T\.empty` can be returned",
+        "A kernel returns nothing",
+        "Store the result into an element of the output instead, as in C[i] = A[i] + B[i]",
+    ),
+    Known(
         "index-not-named",
         r"NameError: name '(?P<name>[a-z]\w?)' is not defined\n>>> .*\[[^\]\n]*\b(?P=name)\b",
         "Nothing is called {name} here",

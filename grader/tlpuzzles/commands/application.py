@@ -16,7 +16,7 @@ ABOUT = """Graded exercises that teach GPU kernels in TileLang.
 
 \b
 Start here:
-  tlpuzzles init       copies the exercises into ./exercises
+  tlpuzzles init       copies the exercises for you
   tlpuzzles show 1     the first lesson
   tlpuzzles grade 1    checks what you wrote
 
@@ -25,8 +25,9 @@ An exercise is named by its number (1), its name (vector_add) or the start of it
 No GPU is needed: without one, kernels run on the CPU, and the report says what a CPU cannot show.
 
 \b
-Exit status: 0 passed, 1 failed or not started, 2 wrong usage,
-3 undecided or our own error, 130 interrupted.
+Exit status: 0 passed, 1 failed or not started,
+2 wrong usage, 3 undecided or our own error,
+130 interrupted.
 """
 
 

@@ -65,8 +65,9 @@ def calibrate(
       tlpuzzles calibrate --output t4.toml
 
     \b
-    Exit status: 0 all of it was measured, 2 wrong usage, 3 something was left out
-    (the rest is written), 130 interrupted (what was finished is written).
+    Exit status: 0 all of it was measured, 2 wrong usage,
+    3 something was left out (the rest is written),
+    130 interrupted (what was finished is written).
     """
     jobs, missing = _jobs(names or [])
     file, known = _file(output)

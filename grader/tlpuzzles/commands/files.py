@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tlpuzzles.commands.output import warn
 from tlpuzzles.course import catalog
 from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.errors import UsageError
-from tlpuzzles.workspace.folders import current_folder, find_workspace
+from tlpuzzles.workspace.folders import Workspace, current_folder, find_workspace, shipped
+from tlpuzzles.workspace.marker import MARKER
 
 
 def file_of(exercise: Exercise, named: Path | None, command: str) -> Path:
@@ -15,10 +17,29 @@ def file_of(exercise: Exercise, named: Path | None, command: str) -> Path:
     if named is not None:
         _check_path(exercise, named, command)
         return named
-    path = find_workspace(current_folder()).file(exercise)
+    path = workspace_here().file(exercise)
     if not path.exists():
         raise UsageError(f"Your workspace has no file {path}. `tlpuzzles init` puts back what is missing.")
     return path
+
+
+def workspace_here() -> Workspace:
+    """The workspace that the current folder is in. Raises NoWorkspace.
+
+    Warns of one that is none: in a checkout of tlpuzzles the course's own exercises are found from everywhere.
+    """
+    workspace = find_workspace(current_folder())
+    tell_of_checkout(workspace.root)
+    return workspace
+
+
+def tell_of_checkout(root: Path | None) -> None:
+    """A warning, if the course itself keeps its exercises there."""
+    if root is None or root.resolve() != shipped(catalog.exercises()[0]).root.resolve():
+        return
+    mine = sorted(marker.parent for marker in current_folder().glob(f"*/{MARKER}") if marker.parent.resolve() != root)
+    go = f"Yours may be in {mine[0]}." if mine else "Go to the folder that `tlpuzzles init` made for you, or run it."
+    warn(f"{root} is the course's own copy: you are in a checkout of tlpuzzles. {go}")
 
 
 def made(folder: Path, option: str) -> Path:

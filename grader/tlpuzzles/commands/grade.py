@@ -12,7 +12,7 @@ import typer
 
 from tlpuzzles.border.limits import hide
 from tlpuzzles.commands.arguments import exercise_names
-from tlpuzzles.commands.files import file_of, made
+from tlpuzzles.commands.files import file_of, made, workspace_here
 from tlpuzzles.commands.grading_pages import tiles_of, write_grading, write_gradings
 from tlpuzzles.commands.html import page_file
 from tlpuzzles.commands.of_workspace import class_arch, marks
@@ -24,7 +24,9 @@ from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.errors import UsageError
 from tlpuzzles.grading.choices import DeviceChoice, Portability
 from tlpuzzles.grading.plan import SPEED
-from tlpuzzles.workspace.folders import current_folder, find_workspace, shipped
+from tlpuzzles.grading.submission import MAX_BYTES
+from tlpuzzles.plain import read_plain
+from tlpuzzles.workspace.folders import shipped
 
 if TYPE_CHECKING:
     from tlpuzzles.report.page.tiles import Tiles
@@ -101,13 +103,14 @@ def grade(
       tlpuzzles grade 6 --html report.html
 
     \b
-    Exit status: 0 passed, 1 failed or not started, 2 wrong usage,
-    3 undecided or our own error, 130 interrupted.
+    Exit status: 0 passed, 1 failed or not started,
+    2 wrong usage, 3 undecided or our own error,
+    130 interrupted.
     """
     if every:
         if name is not None or case is not None:
             raise UsageError("--all grades every exercise: name neither an exercise nor a case with it.")
-        workspace = find_workspace(current_folder())
+        workspace = workspace_here()
         jobs = [(exercise, workspace.file(exercise)) for exercise in catalog.exercises()]
     else:
         jobs = [_job(name, file)]
@@ -180,7 +183,7 @@ def _job(name: str | None, file: Path | None) -> tuple[Exercise, Path]:
 def _content(file: Path) -> bytes:
     """Nothing of a file that cannot be read: that is for the grading to say."""
     try:
-        return file.read_bytes()
+        return read_plain(file, MAX_BYTES)
     except OSError:
         return b""
 

@@ -64,7 +64,7 @@ def init(
         file = str(Path(first.folder) / first.file)
     out.print(f"  tlpuzzles show {first.number}     reads the first lesson")
     out.print(f"  edit {file}", markup=False, soft_wrap=True)
-    out.print(f"  tlpuzzles grade {first.number}    says what is right, what is wrong and why")
+    out.print(f"  tlpuzzles grade {first.number}    says what is right and what is not")
 
 
 def _shown(path: Path, here: Path) -> str:

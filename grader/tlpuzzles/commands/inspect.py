@@ -63,7 +63,8 @@ def inspect(
       tlpuzzles inspect 6 --svg pictures
 
     \b
-    Exit status: 0 the kernel compiles, 1 it does not or is not written,
+    Exit status: 0 the kernel compiles,
+    1 it does not or is not written,
     2 wrong usage, 3 our own error, 130 interrupted.
     """
     exercise = catalog.find(name)

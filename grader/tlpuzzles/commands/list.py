@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import typer
 
+from tlpuzzles.commands.files import tell_of_checkout
 from tlpuzzles.commands.output import console, on_terminal
 from tlpuzzles.commands.remembering import pasts
 from tlpuzzles.course import catalog
@@ -28,6 +29,7 @@ def list_exercises() -> None:
     """
     exercises = catalog.exercises()
     root = workspace_root(current_folder())
+    tell_of_checkout(root)
     recorded = pasts(root)
     if not on_terminal():
         for exercise in exercises:

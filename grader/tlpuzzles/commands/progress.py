@@ -8,13 +8,13 @@ from typing import Annotated, Optional
 
 import typer
 
+from tlpuzzles.commands.files import workspace_here
 from tlpuzzles.commands.html import page_file, write_page
 from tlpuzzles.commands.output import console, print_quiet
 from tlpuzzles.commands.remembering import pasts
 from tlpuzzles.course import catalog
 from tlpuzzles.verdict.worth import worth
 from tlpuzzles.workspace.attempts import Past
-from tlpuzzles.workspace.folders import current_folder, find_workspace
 
 
 def progress(
@@ -36,7 +36,7 @@ def progress(
     from tlpuzzles.report.journey import Stage, show
 
     page = None if html is None else page_file(html)
-    recorded = pasts(find_workspace(current_folder()).root)
+    recorded = pasts(workspace_here().root)
     stages = [
         Stage(exercise.number, exercise.title, recorded.get(exercise.slug, Past()), worth(timed=bool(exercise.timings)))
         for exercise in catalog.exercises()

@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.text import Text
 
 from tlpuzzles.report.error_map import show_error_map
-from tlpuzzles.report.layout import Page, together
+from tlpuzzles.report.layout import Page, nearby, together
 from tlpuzzles.report.marks import STYLES, Marks
 from tlpuzzles.report.reported import Reported
 from tlpuzzles.report.severity import first_row
@@ -52,7 +52,7 @@ def title_of(check: Check) -> str:
 
 
 def _location(location: Location, page: Page, marks: Marks) -> None:
-    file = marks.clean(location.file)
+    file = marks.clean(nearby(location.file))
     page.blank()
     place = Text(file if location.line is None else f"{file}:{location.line}", style="bold")
     if os.environ.get("VTE_VERSION"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -27,6 +28,15 @@ def together(parts: Iterable[str]) -> str:
 def unbroken(text: str) -> str:
     """The same list for a page that breaks lines by itself, but at no no-break space."""
     return text.replace(_JOINED, "\u00a0")
+
+
+def nearby(file: str) -> str:
+    """The name of a file as short as it can be given from here: a report has little room, and FILE:LINE can only be
+    clicked where it is not broken over two lines."""
+    try:
+        return str(Path(file).relative_to(Path.cwd()))
+    except (ValueError, OSError):  # elsewhere, or the current folder is gone
+        return file
 
 
 class Page:

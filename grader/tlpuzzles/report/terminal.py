@@ -8,7 +8,7 @@ from rich.text import Text
 from tlpuzzles.report.badges import full_badge
 from tlpuzzles.report.earned import NOTHING, ONE_CASE, earned, gradable, is_one_case, why_nothing
 from tlpuzzles.report.explained import explain
-from tlpuzzles.report.layout import Page
+from tlpuzzles.report.layout import Page, nearby
 from tlpuzzles.report.marks import STYLES, marks_for
 from tlpuzzles.report.overview import leading, overview
 from tlpuzzles.report.reported import Reported
@@ -94,7 +94,9 @@ class _Report:
         name = f"Exercise {result.exercise.number}  {self.title}"
         page.line((name, "bold"), "  ", (told, f"bold reverse {STYLES[result.verdict.value]}"))
         device = result.device.name if result.device.arch is None else f"{result.device.name} ({result.device.arch})"
-        parts = [Text(part) for part in (marks.clean(result.file), marks.clean(device), f"{result.seconds:.1f} s")]
+        parts = [
+            Text(part) for part in (marks.clean(nearby(result.file)), marks.clean(device), f"{result.seconds:.1f} s")
+        ]
         for part in parts:
             part.stylize("dim")
         page.flow(parts, lead="", separator=Text(f" {marks.separator} ", style="dim"))

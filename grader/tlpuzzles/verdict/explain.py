@@ -140,7 +140,8 @@ def _never_written(answer: Answer) -> tuple[str, Region]:
     others = _wrong(answer) & ~unwritten
     rest = f"{int(others.sum())} others are wrong." if bool(others.any()) else "The others are right."
     advice = f" {RAGGED}" if where.ragged else ""
-    return f"{_count(answer, where)} never written: {where.words}. {rest}{advice}", where
+    words = "nearly all of it" if where.shape is Shape.EVERYTHING else where.words
+    return f"{_count(answer, where)} never written: {words}. {rest}{advice}", where
 
 
 def _count(answer: Answer, where: Region) -> str:
