@@ -10,6 +10,7 @@ import pytest
 from tests.commands.conftest import LESSON
 from tests.commands.running import run, run_on_terminal
 from tests.workspace.results import graded, keep
+from tlpuzzles.commands.init import init
 from tlpuzzles.course import catalog
 from tlpuzzles.verdict.outcomes import Verdict
 
@@ -61,6 +62,14 @@ def test_show_on_a_terminal_is_rendered(workspace: Path) -> None:
     assert "```" not in shown
     assert "**" not in shown
     assert "C[i] = A[i] + B[i]" in "\n".join(_visible(shown))
+
+
+def test_show_says_where_else_it_can_be_read_and_that_a_narrow_terminal_breaks_its_drawings(tmp_path: Path) -> None:
+    init(tmp_path)
+    narrow, wide = (" ".join(_visible(run_on_terminal("show", "3", cwd=tmp_path, columns=n))) for n in (60, 100))
+    assert "widen the terminal" in narrow
+    assert "widen the terminal" not in wide
+    assert "in an editor: 03_schedule_sweep/lesson.md" in wide
 
 
 def test_show_names_the_cases_that_can_be_graded_alone(workspace: Path) -> None:

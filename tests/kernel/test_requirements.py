@@ -16,6 +16,7 @@ from tlpuzzles.kernel.requirements import (
     constants,
     many_blocks,
     no_global_intermediate,
+    no_needless_trips,
     one_launch,
     rounds_once,
     sums_in,
@@ -47,7 +48,8 @@ def _kernel(source: str, **arguments: object) -> Kernel:
 
 
 @pytest.mark.parametrize(
-    "requirement", [uses_gemm(2), accumulates_in(), sums_in(), one_launch(), no_global_intermediate()]
+    "requirement",
+    [uses_gemm(2), accumulates_in(), sums_in(), one_launch(), no_needless_trips(), no_global_intermediate()],
 )
 def test_attention_meets_them_all(requirement: object) -> None:
     assert requirement.check(_kernel(ATTENTION, **FLASH_SIZES)) is None  # type: ignore[attr-defined]
@@ -243,3 +245,30 @@ def test_a_constant_that_is_a_little_off_is_named_with_its_line(formula: str, na
 )
 def test_constants_in_other_forms_are_left_alone(formula: str) -> None:
     assert LIKE.check(_kernel(NUMBERS.format(formula=formula))) is None
+
+
+TRIPS = """
+def kernel(N, step, trips, first=0):
+    @T.prim_func
+    def main(A: T.Tensor((64, N), "float16"), C: T.Tensor((64, step), "float16")):
+        with T.Kernel(1, threads=128):
+            tile = T.alloc_shared((64, step), "float16")
+            for k in T.Pipelined(trips, num_stages=2):
+                T.copy(A[0, first + k * step], tile)
+                T.copy(tile, C)
+    return main
+"""
+
+
+@pytest.mark.parametrize(
+    ("N", "step", "trips", "meets"),
+    [(4096, 32, 128, True), (4096, 32, 129, True), (4096, 32, 4096, False), (4096, 32, 257, False),
+     (100, 32, 4, True), (1, 32, 1, True), (64, 32, 5, False)],
+)  # fmt: skip
+def test_trips_past_the_end_of_a_tensor_are_counted(N: int, step: int, trips: int, meets: bool) -> None:
+    message = no_needless_trips().check(_kernel(TRIPS, N=N, step=step, trips=trips))
+    assert (message is None) is meets
+    if message is not None:
+        assert f"{trips:,} trips" in message
+        assert f"{-(-N // step):,} reach the end" in message
+        assert "along an axis of A" in message

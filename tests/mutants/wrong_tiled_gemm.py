@@ -30,6 +30,14 @@ WRONG = (
         passes=("one-element",),
     ),
     Wrong("a-stands-still", ((READ_A, "A[by * block_M, 0]"),), Kind.CORRECTNESS, "ragged", "a-stands-still-32"),
+    Wrong(
+        "trips-by-one",
+        ((READ_A, "A[by * block_M, ko]"), (READ_B, "B[ko, bx * block_N]")),
+        Kind.CORRECTNESS,
+        "ragged",
+        "trips-by-one-32",
+    ),
+    Wrong("trips-past-the-end", ((TRIPS, "T.Pipelined(K"),), Kind.REQUIREMENT, "no-needless-trips"),
     Wrong("b-stands-still", ((READ_B, "B[0, bx * block_N]"),), Kind.CORRECTNESS, "ragged", "b-stands-still-32"),
     Wrong(
         "sums-start-anew",

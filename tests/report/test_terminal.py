@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -399,3 +400,16 @@ def test_an_undecided_check_is_explained_if_nothing_failed() -> None:
     text = report(samples.result([*samples.BUILD, noisy], Verdict.INCONCLUSIVE))
     assert "[UNDECIDED]" in text
     assert "── ? one tile" in text
+
+
+def test_a_file_below_the_current_folder_is_named_from_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short enough to stand on one line of a narrow terminal, where it can be clicked."""
+    folder = tmp_path / ("a-folder-with-a-long-name-" * 3)
+    folder.mkdir()
+    made = samples.wrong()
+    file = str(folder / "06_flash_attention" / "flash_attention.py")
+    shown = made.model_copy(update={"file": file})
+    monkeypatch.chdir(folder)
+    assert "\n06_flash_attention/flash_attention.py" in report(shown, width=60)
+    monkeypatch.chdir(tmp_path.parent)
+    assert f"{file[:20]}" in report(shown, width=60)

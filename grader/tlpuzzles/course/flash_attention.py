@@ -12,7 +12,13 @@ from tlpuzzles.course.baselines import SDPA
 from tlpuzzles.course.inputs import normal, ramped_logits, scaled_logits
 from tlpuzzles.course.timings import fixed, scaled
 from tlpuzzles.course.vocabulary import Case, Exercise, Runs, Sizes, Tensors, TensorSpec, Timing, Tolerance
-from tlpuzzles.kernel.requirements import accumulates_in, no_global_intermediate, one_launch, uses_gemm
+from tlpuzzles.kernel.requirements import (
+    accumulates_in,
+    no_global_intermediate,
+    no_needless_trips,
+    one_launch,
+    uses_gemm,
+)
 
 if TYPE_CHECKING:
     import torch
@@ -101,7 +107,7 @@ EXERCISE = Exercise(
     flops=_flops,
     mistakes=MISTAKES,
     row_name="query",
-    requirements=(one_launch(), uses_gemm(2), accumulates_in("float32"), no_global_intermediate()),
+    requirements=(one_launch(), uses_gemm(2), accumulates_in("float32"), no_needless_trips(), no_global_intermediate()),
     speed_hint=3,
     timings=tuple(_timing(dim, causal) for dim in (64, 128) for causal in (False, True)),
 )

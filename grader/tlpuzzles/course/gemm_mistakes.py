@@ -83,6 +83,22 @@ def _last_trip_missing(depth: int) -> Compute:
     return compute
 
 
+def _trips_by_one(depth: int) -> Compute:
+    """Trip ko reads from column ko of A and row ko of B on: each of them belongs to as many trips as reach it."""
+
+    def compute(tensors: Tensors, sizes: Sizes, _flags: Mapping[str, bool]) -> torch.Tensor | None:
+        import torch
+
+        trips = -(-sizes["K"] // depth)
+        if trips == 1:
+            return None
+        at = torch.arange(sizes["K"])
+        times = (at.clamp(max=trips - 1) - (at - depth + 1).clamp(min=0) + 1).clamp(min=0)
+        return (tensors["A"] * times) @ tensors["B"]
+
+    return compute
+
+
 def _mistaken_trips(depth: int) -> tuple[Mistake, ...]:
     return (
         Mistake(
@@ -100,6 +116,11 @@ def _mistaken_trips(depth: int) -> tuple[Mistake, ...]:
             f"the product of the first trip, once for every trip (block_K = {depth}): A and B are read at one place "
             "each time",
             _trips(depth, lambda a, b: len(a) * (a[0] @ b[0])),
+        ),
+        Mistake(
+            f"trips-by-one-{depth}",
+            f"what comes out if trip ko begins at column ko of A and row ko of B: it is ko * block_K (= {depth})",
+            _trips_by_one(depth),
         ),
         Mistake(
             f"a-stands-still-{depth}",
@@ -266,8 +287,8 @@ def _mistaken_blocks() -> Iterator[Mistake]:
         yield Mistake(f"grid-rounded-down-{size}", f"A @ B {_ROUNDED} (both)", _grid_rounded_down(height, width))
         yield Mistake(
             f"grid-exchanged-{size}",
-            "A @ B on a grid with its two numbers exchanged: T.Kernel wants the tiles along N first (bx), then those "
-            "along M (by)",
+            "A @ B on a grid that is exchanged with its indices: what T.Kernel is given first is what `as (bx, by)` "
+            "counts first. With the tiles along N first, bx goes with block_N, and by with block_M",
             _grid_exchanged(height, width),
         )
         yield Mistake(

@@ -12,7 +12,13 @@ from tlpuzzles.course.inputs import normal, zero_one
 from tlpuzzles.course.products import flops, many_blocks, odd, one_element, ragged
 from tlpuzzles.course.timings import fixed
 from tlpuzzles.course.vocabulary import Case, Exercise, Runs, Sizes, Tensors, TensorSpec, Timing, Tolerance
-from tlpuzzles.kernel.requirements import accumulates_in, no_global_intermediate, one_launch, uses_gemm
+from tlpuzzles.kernel.requirements import (
+    accumulates_in,
+    no_global_intermediate,
+    no_needless_trips,
+    one_launch,
+    uses_gemm,
+)
 
 if TYPE_CHECKING:
     import torch
@@ -62,7 +68,7 @@ EXERCISE = Exercise(
     flops=flops,
     mistakes=MISTAKES,
     # Global memory of a kernel's own outlives its launch: what one has computed there, the next would find.
-    requirements=(one_launch(), uses_gemm(), accumulates_in("float32"), no_global_intermediate()),
+    requirements=(one_launch(), uses_gemm(), accumulates_in("float32"), no_needless_trips(), no_global_intermediate()),
     speed_hint=4,
     timings=(
         Timing(Case("speed-4096", "4096 x 4096 x 4096", fixed(M=4096, N=4096, K=4096)), against=(CUBLAS,)),

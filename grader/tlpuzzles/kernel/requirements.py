@@ -182,6 +182,26 @@ def many_blocks(elements: int, blocks: int) -> Requirement:
     return Requirement("many-blocks", "shares the work among many blocks", check)
 
 
+def no_needless_trips() -> Requirement:
+    """No loop that copies a tensor piece by piece goes on for as long again after its end.
+
+    What is read there counts as zeros, so the result is right, and without a GPU nobody would notice. A loop whose
+    number of trips is not a constant says nothing, and meets this.
+    """
+
+    def check(kernel: Kernel) -> str | None:
+        for step, size, piece, trips, name in _copied(kernel):
+            if trips * piece >= 2 * size + piece:
+                return (
+                    f"The loop around T.copy{_in_lines([step.line])} makes {trips:,} trips, each of which reads "
+                    f"{piece:,} of {size:,} elements along an axis of {name}: {-(-size // piece):,} reach the end, the "
+                    "others read zeros. Divide the length by the tile's, as in T.ceildiv(K, block_K)."
+                )
+        return None
+
+    return Requirement("no-needless-trips", "stops where the tensors end", check)
+
+
 def no_global_intermediate() -> Requirement:
     """Nothing between inputs and output goes through global memory."""
 
@@ -209,6 +229,31 @@ def _products(kernel: Kernel) -> Iterator[tuple[Step, Buffer]]:
         call = step.stmt.value if isinstance(step.stmt, ir.Evaluate) else None
         if isinstance(call, ir.Call) and call.op in _PRODUCTS:
             yield step, region(call.args[2]).buffer
+
+
+def _copied(kernel: Kernel) -> Iterator[tuple[Step, int, int, int, str]]:
+    """Where `T.copy` reads a parameter in loops that choose the place: the statement, the length of the axis, how much
+    of it is read at a time, the number of trips, and the tensor's name."""
+    from tlpuzzles.kernel import tile_ir as ir
+    from tlpuzzles.kernel.facts import region
+    from tlpuzzles.kernel.steps import is_grid
+    from tlpuzzles.kernel.values import constant
+
+    parameters = {id(buffer) for buffer in kernel.func.buffer_map.values()}
+    for step in kernel.steps:
+        call = step.stmt.value if isinstance(step.stmt, ir.Evaluate) else None
+        if not isinstance(call, ir.Call) or call.op != "tl.tileop.copy":
+            continue
+        read = region(call.args[0])
+        if id(read.buffer) not in parameters:
+            continue
+        for at, extent, length in zip(read.mins, read.extents, read.buffer.shape, strict=True):
+            chosen = {id(node) for node in ir.walk(at) if isinstance(node, ir.Var)}
+            loops = [loop for loop in step.loops if not is_grid(loop) and id(loop.loop_var) in chosen]
+            trips = [constant(loop.extent) or 0 for loop in loops]
+            size, piece = constant(length), constant(extent)
+            if loops and size and piece:
+                yield step, size, piece, prod(trips), read.buffer.name
 
 
 def _summed(kernel: Kernel) -> Iterator[Buffer]:

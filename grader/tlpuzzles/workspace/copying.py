@@ -44,9 +44,7 @@ def copy_exercises(exercises: tuple[Exercise, ...], target: Path) -> Copied:
     _make_folder(target)
     contents = {relative: _as_copied(source) for relative, source in sources.items()}
     place = target / editor.FILE.parent
-    if place.is_dir() or not os.path.lexists(
-        place
-    ):  # something else of that name is the learner's, and in nobody's way
+    if place.is_dir() or not os.path.lexists(place):  # anything else of that name is the learner's
         contents[editor.FILE] = editor.tasks()
     for relative, content in contents.items():
         if _write_new(target / relative, content):
