@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.running import Ran, run
+from tests.commands.running import Ran, run, run_process
 from tlpuzzles.commands import files
 from tlpuzzles.commands.init import init
 
@@ -27,9 +27,8 @@ def test_a_list_that_shows_nothing_passed_says_where_it_looked(shown: Ran) -> No
     assert OWN_COPY not in shown.out
 
 
-def test_a_grading_says_so_beside_its_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.chdir(CHECKOUT)
-    ran = run(capsys, "grade", "1", "--device", "cpu", "--json")
+def test_a_grading_says_so_beside_its_json() -> None:
+    ran = run_process("grade", "1", "--device", "cpu", "--json", cwd=CHECKOUT)
     assert OWN_COPY in ran.err
     assert json.loads(ran.out)["verdict"] == "not_started"
 

@@ -398,3 +398,12 @@ def test_a_large_output_is_held_against_what_smaller_ones_equalled(
         answer = judge(problem.exercise, problem.case, problem.sizes, problem.seed, file, equalled=equalled)
         assert answer.output.verdict is Verdict.FAILED
         assert answer.output.detail.mistake == expected
+
+
+def test_a_float32_that_went_through_float16_is_told_apart_from_one_that_is_wrong(tmp_path: Path) -> None:
+    problem = posed(catalog.find("vector_add"), dtype="float32", N=3000)
+    through_half = (problem.inputs["A"].half().float() + problem.inputs["B"].half().float()).half().float()
+    told = output(problem, tmp_path, through_half).message
+    assert "close, but less precise than float32 allows" in told
+    assert "rounding to float16 on the way" in told
+    assert "wrong everywhere" in output(problem, tmp_path, 1.1 * through_half + 0.01).message

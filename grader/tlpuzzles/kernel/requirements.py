@@ -183,15 +183,15 @@ def many_blocks(elements: int, blocks: int) -> Requirement:
 
 
 def no_needless_trips() -> Requirement:
-    """No loop that copies a tensor piece by piece goes on for as long again after its end.
+    """No loop that copies a tensor piece by piece makes a trip for each element.
 
-    What is read there counts as zeros, so the result is right, and without a GPU nobody would notice. A loop whose
-    number of trips is not a constant says nothing, and meets this.
+    What is read past the end counts as zeros, so the result is right, and without a GPU nobody would notice. A loop
+    whose number of trips is not a constant says nothing, and meets this.
     """
 
     def check(kernel: Kernel) -> str | None:
         for step, size, piece, trips, name in _copied(kernel):
-            if trips * piece >= 2 * size + piece:
+            if trips >= size > piece:
                 return (
                     f"The loop around T.copy{_in_lines([step.line])} makes {trips:,} trips, each of which reads "
                     f"{piece:,} of {size:,} elements along an axis of {name}: {-(-size // piece):,} reach the end, the "

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 RAGGED = "That is what full tiles leave over: check how the last, incomplete tile is read, masked and written."
 LATER = "Only the beginning is right: check the indices that should change from block to block."
 RACE = "Scattered errors often come from threads or blocks that write one element, or read it before it is there."
+HALF = 2**-11
+"""Relative error of a value that was rounded to float16 on the way, at most: half a unit of its last place."""
+ROUNDED = "That is what rounding to float16 on the way costs: keep the values in float32."
 IMPRECISE = "Sums must be kept in float32 until the result is written, and no small term may be left out of them."
 
 
@@ -187,6 +190,8 @@ def _too_far(answer: Answer) -> tuple[str, Region | None]:
     loose = where.shape in (Shape.SPREAD, Shape.SCATTERED, Shape.EVERYTHING)
     if sign is None and loose and is_imprecise(measures.frobenius, measures.element, answer.tolerance.frobenius):
         return _imprecise(answer, measures, limits), where
+    if sign is None and loose and answer.dtype == "float32" and measures.frobenius <= HALF:
+        return _imprecise(answer, measures, limits, ROUNDED), where
     sentences = [_located(answer, where, sign.words if sign else None)]
     if sign is not None and sign.advice:
         sentences.append(sign.advice)
@@ -218,7 +223,7 @@ def _by_how_much(answer: Answer) -> str:
     return f": on the whole, it is {100 * error:.2g} % off"
 
 
-def _imprecise(answer: Answer, measures: Measures, limits: Measures) -> str:
+def _imprecise(answer: Answer, measures: Measures, limits: Measures, advice: str = IMPRECISE) -> str:
     name, dtype = answer.output.name, answer.dtype
     if measures.frobenius <= limits.frobenius and measures.row > limits.row:
         return (
@@ -227,7 +232,7 @@ def _imprecise(answer: Answer, measures: Measures, limits: Measures) -> str:
         )
     return (
         f"{name} is close, but less precise than {dtype} allows: on the whole, it is {100 * measures.frobenius:.2g} % "
-        f"off, where {100 * limits.frobenius:.2g} % is allowed. {IMPRECISE}"
+        f"off, where {100 * limits.frobenius:.2g} % is allowed. {advice}"
     )
 
 
