@@ -142,6 +142,7 @@ def test_the_newest_wheel_beside_the_notebook_is_taken(machine: Machine) -> None
     assert "tlpuzzles 10.0 is installed" in machine.run_cell()
 
 
+@pytest.mark.slow
 def test_what_we_release_is_installed_and_loads(tmp_path: Path) -> None:
     machine = _machine(tmp_path, _site())
     built = subprocess.run(

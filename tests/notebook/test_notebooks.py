@@ -121,6 +121,7 @@ def _solved(name: str, folder: Path) -> None:
     assert "1 of 8 passed" in told(done, "progress")
 
 
+@pytest.mark.slow
 def test_the_first_runs_as_it_is(tmp_path: Path) -> None:
     _unsolved(FIRST, tmp_path)
 
