@@ -60,7 +60,7 @@ def tiles_of(result: Result, exercise: Exercise, path: Path, skeleton: str, warm
     if result.verdict is Verdict.NOT_STARTED:
         return None
     try:
-        found = Inspector(warm, exercise, graded_for(path), 0, scratch).inspect(path, skeleton, None)
+        found = Inspector(warm, exercise, graded_for(path), 0, scratch, nvcc=False).inspect(path, skeleton, None)
     except UsageError:
         return None
     return None if found.seen is None else Tiles(found.seen.tiles, found.title, f"{found.gpus} ({found.arch})")

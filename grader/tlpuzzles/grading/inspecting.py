@@ -56,6 +56,8 @@ class Inspector:
     """Draws the sizes, as a grading of the same file does."""
     scratch: Path
     progress: Progress = lambda step: None
+    nvcc: bool = True
+    """Whether to have it compile the kernel to the end, where it is: registers are known then."""
 
     def inspect(self, file: Path, skeleton: str, only: str | None) -> Inspection:
         """Raises NoSubmission, UnknownCase or another UsageError for a wrong use of the command."""
@@ -91,7 +93,7 @@ class Inspector:
         # No process of a learner's can have looked here.
         folder = Path(tempfile.mkdtemp(dir=self.scratch))
         capsule = store(traced.capsules[posed.case.id], folder / "capsule.json")
-        job = {"capsule": str(capsule), "arch": self.gpu.name}
+        job = {"capsule": str(capsule), "arch": self.gpu.name, "nvcc": self.nvcc}
         report = self.warm.run("inspect", job, LOWER, folder, cache=caches.kernels())
         problem, seen = _read(report)
         if problem is None:

@@ -198,3 +198,10 @@ extern "C" __global__ void spilling(int* out, int n) {
 def test_junk_is_no_cubin(junk: bytes) -> None:
     with pytest.raises(ValueError, match=r"ELF|cubin"):
         cubin.usage(junk)
+
+
+def test_tiles_are_seen_without_nvcc() -> None:
+    _, found = seen.see(document(GEMM), {}, A100, nvcc=False)
+    assert found is not None
+    assert found.tiles
+    assert found.nvcc == "it was not asked"

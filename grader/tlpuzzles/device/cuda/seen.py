@@ -26,8 +26,11 @@ from tlpuzzles.seeing.occupancy import occupancy
 PLANNED, INFERRED = "tl.PipelinePlanning", "tl.LayoutInference"
 
 
-def see(document: Document, pass_configs: Mapping[str, object], gpu: Architecture) -> tuple[Lowered, Seen | None]:
-    """Whether the kernel compiles, and what is to be seen of it as far as that went."""
+def see(
+    document: Document, pass_configs: Mapping[str, object], gpu: Architecture, *, nvcc: bool = True
+) -> tuple[Lowered, Seen | None]:
+    """Whether the kernel compiles, and what is to be seen of it as far as that went; registers with `nvcc` only, which
+    takes seconds."""
     watch = Watch((PLANNED, INFERRED))
     lowered = lower(document, pass_configs, gpu.name, watch=watch)
     source = watch.source
@@ -37,7 +40,7 @@ def see(document: Document, pass_configs: Mapping[str, object], gpu: Architectur
     planned, inferred = (_function(watch.modules[name]) for name in (PLANNED, INFERRED))
     shared = roles(inferred)
     drawn = tuple(tiles(inferred, _shapes(kernel), source, shared.producers))
-    compilations, why = _compiled(lowered, source, pass_configs, gpu)
+    compilations, why = _compiled(lowered, source, pass_configs, gpu) if nvcc else ({}, "it was not asked")
     return lowered, Seen(
         source=source,
         sights=landmarks(source),

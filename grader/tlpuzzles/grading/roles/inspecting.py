@@ -19,7 +19,8 @@ Emit = Callable[[dict[str, Any]], None]
 
 
 def inspect(job: Mapping[str, Any], emit: Emit) -> None:
-    """Job: capsule (a file), arch (one of the four). Emits "seen" with a problem or None, and a `Seen` or None."""
+    """Job: capsule (a file), arch (one of the four), nvcc (whether to ask it). Emits "seen" with a problem or None, and
+    a `Seen` or None."""
     problem, seen = _seen(job)
     emit(
         {
@@ -41,5 +42,5 @@ def _seen(job: Mapping[str, Any]) -> tuple[Problem | None, Seen | None]:
     # The capsule has not been through the vet: its settings must not reach the compiler unseen.
     for finding in pass_configs.check(capsule.pass_configs):
         return Problem(finding.message, finding.line), None
-    lowered, seen = see(document, capsule.pass_configs, gpu)
+    lowered, seen = see(document, capsule.pass_configs, gpu, nvcc=job["nvcc"])
     return None if lowered.explanation is None else in_words(lowered.explanation), seen
