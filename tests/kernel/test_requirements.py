@@ -263,7 +263,7 @@ def kernel(N, step, trips, first=0):
 @pytest.mark.parametrize(
     ("N", "step", "trips", "meets"),
     [(4096, 32, 128, True), (4096, 32, 129, True), (4096, 32, 4096, False), (100, 32, 100, False),
-     (100, 32, 4, True), (1, 32, 1, True), (20, 32, 20, True)],
+     (100, 32, 4, True), (1, 32, 1, True), (20, 32, 20, True), (100, 1, 100, True)],
 )  # fmt: skip
 def test_trips_past_the_end_of_a_tensor_are_counted(N: int, step: int, trips: int, meets: bool) -> None:
     message = no_needless_trips().check(_kernel(TRIPS, N=N, step=step, trips=trips))
@@ -272,3 +272,10 @@ def test_trips_past_the_end_of_a_tensor_are_counted(N: int, step: int, trips: in
         assert f"{trips:,} trips" in message
         assert f"{-(-N // step):,} reach the end" in message
         assert "along an axis of A" in message
+
+
+def test_a_loop_over_many_tiles_of_work_may_go_along_a_tensor_again_and_again() -> None:
+    """As in a block that stays and takes one tile of C after the other."""
+    again = TRIPS.replace("first + k * step", "(k % 4) * step")
+    assert no_needless_trips().check(_kernel(again, N=128, step=32, trips=400)) is None
+    assert no_needless_trips().check(_kernel(TRIPS, N=128, step=32, trips=400)) is not None

@@ -191,7 +191,7 @@ def no_needless_trips() -> Requirement:
 
     def check(kernel: Kernel) -> str | None:
         for step, size, piece, trips, name in _copied(kernel):
-            if trips >= size > piece:
+            if 1 < piece < size <= trips:
                 return (
                     f"The loop around T.copy{_in_lines([step.line])} makes {trips:,} trips, each of which reads "
                     f"{piece:,} of {size:,} elements along an axis of {name}: {-(-size // piece):,} reach the end, the "
@@ -232,13 +232,17 @@ def _products(kernel: Kernel) -> Iterator[tuple[Step, Buffer]]:
 
 
 def _copied(kernel: Kernel) -> Iterator[tuple[Step, int, int, int, str]]:
-    """Where `T.copy` reads a parameter in loops that choose the place: the statement, the length of the axis, how much
-    of it is read at a time, the number of trips, and the tensor's name."""
+    """Where `T.copy` reads a parameter in loops that go along it: the statement, the length of the axis, how much of it
+    is read at a time, the number of trips, and the tensor's name.
+
+    A place that is a remainder or a quotient of the loop's number comes again or stays: no more is known of its trips.
+    """
     from tlpuzzles.kernel import tile_ir as ir
     from tlpuzzles.kernel.facts import region
     from tlpuzzles.kernel.steps import is_grid
     from tlpuzzles.kernel.values import constant
 
+    along = (ir.Var, ir.IntImm, ir.Cast, ir.Add, ir.Sub, ir.Mul)
     parameters = {id(buffer) for buffer in kernel.func.buffer_map.values()}
     for step in kernel.steps:
         call = step.stmt.value if isinstance(step.stmt, ir.Evaluate) else None
@@ -248,7 +252,10 @@ def _copied(kernel: Kernel) -> Iterator[tuple[Step, int, int, int, str]]:
         if id(read.buffer) not in parameters:
             continue
         for at, extent, length in zip(read.mins, read.extents, read.buffer.shape, strict=True):
-            chosen = {id(node) for node in ir.walk(at) if isinstance(node, ir.Var)}
+            nodes = list(ir.walk(at))
+            if not all(isinstance(node, along) for node in nodes):
+                continue
+            chosen = {id(node) for node in nodes if isinstance(node, ir.Var)}
             loops = [loop for loop in step.loops if not is_grid(loop) and id(loop.loop_var) in chosen]
             trips = [constant(loop.extent) or 0 for loop in loops]
             size, piece = constant(length), constant(extent)
