@@ -11,11 +11,16 @@ import pytest
 
 import tlpuzzles_solutions
 from tests.commands.running import run, run_process
+from tests.report import samples
 from tests.workspace.results import graded
+from tlpuzzles.border.children import WarmDied
 from tlpuzzles.commands import html
+from tlpuzzles.commands.grading_pages import tiles_of
 from tlpuzzles.commands.html import page_file, write_page
 from tlpuzzles.course import catalog
 from tlpuzzles.errors import UsageError
+from tlpuzzles.grading.inspecting import Inspector
+from tlpuzzles.seeing.model import Inspection
 from tlpuzzles.workspace import keeping
 from tlpuzzles.workspace.folders import shipped
 
@@ -112,3 +117,14 @@ def test_a_page_shows_where_the_elements_of_the_kernels_tiles_lie(begun: Path) -
     page = (begun / "r.html").read_text("utf-8")
     assert "<summary>C_local, 128 x 256 float32</summary>" in page
     assert page.count("data:image/svg+xml") >= 3
+
+
+def test_a_grading_is_not_lost_where_the_process_that_draws_its_tiles_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def inspect(*_: object) -> Inspection:
+        raise WarmDied("it has ended", had_child=False)
+
+    monkeypatch.setattr(Inspector, "inspect", inspect)
+    file = tlpuzzles_solutions.path("tiled_gemm")
+    assert tiles_of(samples.passed(), catalog.find("2"), file, "", None, tmp_path) is None  # type: ignore[arg-type]

@@ -50,7 +50,8 @@ def write_gradings(
 
 def tiles_of(result: Result, exercise: Exercise, path: Path, skeleton: str, warm: Warm, scratch: Path) -> Tiles | None:
     """Where the elements of the kernel's tiles lie; None for a file that gives no kernel, or one that has changed into
-    such a file since it was graded."""
+    such a file since it was graded, and where the process that is to look ends: the grading is not lost for that."""
+    from tlpuzzles.border.children import WarmDied
     from tlpuzzles.grading.inspecting import Inspector
     from tlpuzzles.report.page.tiles import Tiles
     from tlpuzzles.verdict.model import Kind, Verdict
@@ -61,6 +62,6 @@ def tiles_of(result: Result, exercise: Exercise, path: Path, skeleton: str, warm
         return None
     try:
         found = Inspector(warm, exercise, graded_for(path), 0, scratch, nvcc=False).inspect(path, skeleton, None)
-    except UsageError:
+    except (UsageError, WarmDied, OSError):
         return None
     return None if found.seen is None else Tiles(found.seen.tiles, found.title, f"{found.gpus} ({found.arch})")
