@@ -84,7 +84,7 @@ class Session:
             self._grade()
             while True:
                 event = self.events.get()
-                if isinstance(event, Pressed) and event.key in HELD and event in [*self.events.queue][:1]:
+                if isinstance(event, Pressed) and event.key in HELD and self._comes_again(event):
                     continue
                 if isinstance(event, Pressed):
                     if self._press(event.key):
@@ -97,6 +97,10 @@ class Session:
             # Also where Ctrl-C ends it: the cursor that a display of progress hides comes back.
             self.screen.still()
             self._give_up()
+
+    def _comes_again(self, event: Event) -> bool:
+        with self.events.mutex:
+            return bool(self.events.queue) and self.events.queue[0] == event
 
     # --- what is graded
 
