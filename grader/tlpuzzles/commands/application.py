@@ -68,6 +68,7 @@ def _top(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
+    # For --help alone: cli.py takes it from the arguments before they come here.
     ascii_only: Annotated[
         bool,
         typer.Option(

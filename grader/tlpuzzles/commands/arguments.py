@@ -20,12 +20,10 @@ def exercise_names(incomplete: str) -> list[tuple[str, str]]:
     return [(name, title) for name, title in names if name.startswith(incomplete)]
 
 
-ExerciseName = Annotated[
-    str,
-    typer.Argument(
-        metavar="N",
-        show_default=False,
-        help="The exercise: number, name or start of its name.",
-        autocompletion=exercise_names,
-    ),
-]
+NAME = typer.Argument(
+    metavar="N",
+    show_default=False,
+    help="The exercise: number, name or start of its name.",
+    autocompletion=exercise_names,
+)
+ExerciseName = Annotated[str, NAME]

@@ -8,7 +8,7 @@ from tlpuzzles.commands.output import warn
 from tlpuzzles.course import catalog
 from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.errors import UsageError
-from tlpuzzles.workspace.folders import Workspace, current_folder, find_workspace, shipped
+from tlpuzzles.workspace.folders import Workspace, current_folder, find_workspace, is_shipped
 from tlpuzzles.workspace.marker import MARKER
 
 
@@ -35,9 +35,11 @@ def workspace_here() -> Workspace:
 
 def tell_of_checkout(root: Path | None) -> None:
     """A warning, if the course itself keeps its exercises there."""
-    if root is None or root.resolve() != shipped(catalog.exercises()[0]).root.resolve():
+    first = catalog.exercises()[0]
+    if root is None or not is_shipped(first, root):
         return
-    mine = sorted(marker.parent for marker in current_folder().glob(f"*/{MARKER}") if marker.parent.resolve() != root)
+    below = (marker.parent for marker in current_folder().glob(f"*/{MARKER}"))
+    mine = sorted(folder for folder in below if not is_shipped(first, folder))
     go = f"Yours may be in {mine[0]}." if mine else "Go to the folder that `tlpuzzles init` made for you, or run it."
     warn(f"{root} is the course's own copy: you are in a checkout of tlpuzzles. {go}")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from tlpuzzles.border.limits import hide
-from tlpuzzles.commands.arguments import exercise_names
+from tlpuzzles.commands.arguments import NAME
 from tlpuzzles.commands.files import file_of, made, workspace_here
 from tlpuzzles.commands.grading_pages import tiles_of, write_grading, write_gradings
 from tlpuzzles.commands.html import page_file
@@ -36,12 +36,7 @@ if TYPE_CHECKING:
 def grade(
     name: Annotated[
         Optional[str],  # noqa: UP045 - typer evaluates it on Python 3.10
-        typer.Argument(
-            metavar="N",
-            show_default=False,
-            help="The exercise: number, name or start of its name.",
-            autocompletion=exercise_names,
-        ),
+        NAME,
     ] = None,
     file: Annotated[
         Optional[Path],  # noqa: UP045

@@ -12,7 +12,7 @@ from tlpuzzles.commands.output import console
 from tlpuzzles.course import catalog
 from tlpuzzles.errors import UsageError
 from tlpuzzles.workspace.copying import copy_exercises
-from tlpuzzles.workspace.folders import current_folder, shipped, workspace_root
+from tlpuzzles.workspace.folders import current_folder, is_shipped, workspace_root
 
 
 def init(
@@ -39,7 +39,7 @@ def init(
     target = folder or workspace_root(here) or here / "exercises"
     exercises = catalog.exercises()
     shown = _shown(target, here)
-    if (here / target).resolve() == shipped(exercises[0]).root.resolve():
+    if is_shipped(exercises[0], here / target):
         raise UsageError(
             f"{shown} is where the course itself keeps its exercises (you are in a checkout of tlpuzzles), so there is "
             "nothing to copy.\nMake a folder of your own, outside of what git tracks: tlpuzzles init ~/my-kernels"

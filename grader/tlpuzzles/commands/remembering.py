@@ -13,7 +13,7 @@ from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.errors import UsageError
 from tlpuzzles.workspace import attempts
 from tlpuzzles.workspace.attempts import Attempt, Past
-from tlpuzzles.workspace.folders import Folders, current_folder, required_root, shipped, workspace_root
+from tlpuzzles.workspace.folders import Folders, current_folder, is_shipped, required_root, shipped, workspace_root
 from tlpuzzles.workspace.marker import MARKER
 from tlpuzzles.workspace.record import Unusable
 
@@ -50,7 +50,7 @@ def keep_hint(exercise: Exercise, level: int, start: Path) -> None:
     from tlpuzzles.workspace import keeping
 
     root = workspace_root(start)
-    if root is None or not (root / exercise.folder).is_dir() or _is_shipped(exercise, root):
+    if root is None or not (root / exercise.folder).is_dir() or is_shipped(exercise, root):
         return
     try:
         keeping.keep_hint(root, exercise, level)
@@ -144,7 +144,7 @@ def tell(put: Put, exercise: Exercise, workspace: Folders, what: str) -> None:
 def own_workspace(exercise: Exercise) -> Folders:
     """The learner's exercises, to change files there. Raises NoWorkspace, and UsageError in a checkout of tlpuzzles."""
     root = required_root(current_folder())
-    if _is_shipped(exercise, root):
+    if is_shipped(exercise, root):
         raise UsageError(
             f"{root} is where the course itself keeps its exercises (you are in a checkout of tlpuzzles), and no "
             "attempts are kept there.\n"
@@ -157,10 +157,5 @@ def _root_of(exercise: Exercise, file: Path) -> Path | None:
     """The workspace in whose folder for this exercise the file lies."""
     for folder in file.parents:
         if folder.name == exercise.folder and (folder.parent / MARKER).is_file():
-            return None if _is_shipped(exercise, folder.parent) else folder.parent
+            return None if is_shipped(exercise, folder.parent) else folder.parent
     return None
-
-
-def _is_shipped(exercise: Exercise, root: Path) -> bool:
-    """Whether it is no workspace of a learner but the course itself, in a checkout."""
-    return root.resolve() == shipped(exercise).root.resolve()

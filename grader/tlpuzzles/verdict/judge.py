@@ -74,7 +74,7 @@ def judge(
     second_file: Path | None = None,
     *,
     tile: tuple[int, ...] | None = None,
-    equalled: Collection[str] | None = None,
+    equalled: Collection[str | None] | None = None,
 ) -> CaseJudgement:
     """Judges the output of a case, and that of a second run with blocks and threads in reverse if there was one.
 
@@ -152,7 +152,7 @@ def _judge(
     found: torch.Tensor,
     comparison: Comparison,
     tile: tuple[int, ...] | None,
-    equalled: Collection[str] | None,
+    equalled: Collection[str | None] | None,
     finding: Finding | None = None,
 ) -> Judgement:
     if comparison.agrees:
@@ -186,7 +186,7 @@ def _order(posed: Posed, finding: Finding) -> Judgement:
     return Judgement(verdict=Verdict.FAILED, message=finding.message, detail=_detail(posed, region=region))
 
 
-def _mistake(posed: Posed, found: torch.Tensor, equalled: Collection[str] | None) -> Mistake | None:
+def _mistake(posed: Posed, found: torch.Tensor, equalled: Collection[str | None] | None) -> Mistake | None:
     """The mistake that the output is nearest to, of those that it equals and that differ from the right answer.
 
     Where the mistake leaves elements unwritten, they must be so, and no others.

@@ -97,6 +97,11 @@ def nearest(exercise: Exercise, start: Path) -> Folders:
     return shipped(exercise)
 
 
+def is_shipped(exercise: Exercise, root: Path) -> bool:
+    """Whether that is no workspace of a learner but where the course itself keeps the exercise, in a checkout."""
+    return root.resolve() == shipped(exercise).root.resolve()
+
+
 def current_folder() -> Path:
     """The current folder. Raises UsageError if it has been deleted."""
     try:

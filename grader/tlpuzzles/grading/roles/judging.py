@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -29,16 +29,16 @@ def judge(job: Mapping[str, Any], emit: Emit) -> None:
     exercise = catalog.find(job["exercise"])
     # What this process was forked from has one thread, for a pool does not survive a fork. This one can have its own.
     torch.set_num_threads(max(1, min(MOST_THREADS, (os.cpu_count() or 1) // 2)))
-    equalled: set[str] | None = None
+    failed: list[CaseJudgement] = []
     for item in job["cases"]:
         case, sizes = exercise.case(item["like"], item["id"]), item["sizes"]
         if job["task"] == "draw":
             emit(_draw(exercise, case, sizes, job))
         elif case.id in job["outputs"]:
+            equalled = {one.output.detail.mistake for one in failed} if failed else None
             answer = _judge(exercise, case, sizes, job, equalled)
             emit(_checked(answer, exercise, case, sizes, job))
-            if answer.output.verdict is Verdict.FAILED:
-                equalled = (equalled or set()) | {name for name in (answer.output.detail.mistake,) if name is not None}
+            failed += [answer] if answer.output.verdict is Verdict.FAILED else []
             if exercise.printing is not None:
                 fault = court.judge_printed(exercise, case, sizes, job["seed"], job["printed"][case.id])
                 emit({"kind": "printed", "fault": None if fault is None else asdict(fault)})
@@ -58,7 +58,7 @@ def _draw(exercise: Exercise, case: Case, sizes: Sizes, job: Mapping[str, Any]) 
 
 
 def _judge(
-    exercise: Exercise, case: Case, sizes: Sizes, job: Mapping[str, Any], equalled: set[str] | None
+    exercise: Exercise, case: Case, sizes: Sizes, job: Mapping[str, Any], equalled: Collection[str | None] | None
 ) -> CaseJudgement:
     tile = job["tiles"].get(case.id)
     return court.judge(
