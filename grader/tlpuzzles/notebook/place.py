@@ -8,7 +8,7 @@ from pathlib import Path
 from tlpuzzles.course import catalog
 from tlpuzzles.errors import UsageError
 from tlpuzzles.workspace.copying import copy_exercises
-from tlpuzzles.workspace.folders import shipped, workspace_root
+from tlpuzzles.workspace.folders import is_shipped, workspace_root
 
 COLAB = Path("/content")
 DRIVE = COLAB / "drive"
@@ -25,7 +25,7 @@ def usual(here: Path) -> Path:
     if named:
         return Path(named)
     around = workspace_root(here)
-    if around is not None and not is_the_courses(around):
+    if around is not None and not is_shipped(catalog.exercises()[0], around):
         return around
     if MY_DRIVE.is_dir():
         return MY_DRIVE / NAME
@@ -37,7 +37,7 @@ def usual(here: Path) -> Path:
 def made(folder: Path) -> Path:
     """That workspace, from / on, with every file that it lacks. Raises UsageError if it cannot be one."""
     root = Path(os.path.abspath(folder.expanduser()))  # noqa: PTH100 - links are not followed: it is told as it was named
-    if is_the_courses(root):
+    if is_shipped(catalog.exercises()[0], root):
         raise UsageError(
             f"{root} is where the course itself keeps its exercises. Name a folder of your own: %workspace ~/{NAME}"
         )
@@ -46,11 +46,6 @@ def made(folder: Path) -> Path:
     except UsageError as error:
         raise UsageError(str(error).replace("tlpuzzles init DIR", "%workspace FOLDER")) from None
     return root
-
-
-def is_the_courses(root: Path) -> bool:
-    """Whether it is no workspace of a learner, but where the course keeps its exercises."""
-    return root.resolve() == shipped(catalog.exercises()[0]).root.resolve()
 
 
 def about(root: Path) -> str:
