@@ -54,34 +54,28 @@ class Played:
 class PlayedRound:
     bench: Played
     number: int
-    blocks: list[list[str]] = field(default_factory=lambda: [[]])
-    """The order in which arms were called, up to each wait."""
+    calls: list[str] = field(default_factory=list)
+    """The arms, in the order in which they were called."""
     begins: list[float] = field(default_factory=list)
     """When each call was."""
 
-    def time(self, arm: str) -> Callable[[], float]:
-        bench, block = self.bench, len(self.blocks)
+    def time(self, arm: str) -> float:
+        bench = self.bench
         bench.now += FLUSH
         self.begins.append(bench.now)
         took = MILLISECONDS[arm] * bench.slowness(arm, bench.now)
         bench.now += took / 1e3
-        self.blocks[-1].append(arm)
-
-        def milliseconds() -> float:
-            assert len(self.blocks) > block, "asked before the GPU has got there"
-            return took
-
-        return milliseconds
-
-    def wait(self) -> None:
-        self.blocks.append([])
+        self.calls.append(arm)
+        return took
 
     def wrong(self) -> str | None:
-        return self.bench.wrong(self.number, sum(block.count(KERNEL) for block in self.blocks))
+        return self.bench.wrong(self.number, self.calls.count(KERNEL))
 
     @property
     def counted(self) -> list[list[str]]:
-        return self.blocks[-1 - BLOCKS : -1]
+        size = 2 * len(self.bench.arms)
+        last = self.calls[-BLOCKS * size :]
+        return [last[begin : begin + size] for begin in range(0, len(last), size)]
 
 
 def noise(spread: float, *arms: str) -> Callable[[str, float], float]:
@@ -194,7 +188,7 @@ def test_a_machine_that_never_settles_is_measured_all_the_same() -> None:
 def test_the_first_calls_of_a_round_do_not_count() -> None:
     """What was drawn and compared before them has left the clock elsewhere."""
     bench = Played()
-    bench.slowness = lambda arm, now: 1.5 if len(bench.rounds[-1].blocks) == 1 else 1.0
+    bench.slowness = lambda arm, now: 1.5 if len(bench.rounds[-1].calls) < 2 * len(bench.arms) else 1.0
     raced = run(bench)
 
     assert {time for block in raced.blocks for time in block.times[KERNEL]} == {MILLISECONDS[KERNEL]}

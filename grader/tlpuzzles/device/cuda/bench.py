@@ -89,9 +89,7 @@ class GpuBench:
 
     def _settle(self, current: GpuRound) -> None:
         self.stopwatch.settle(*(current.calls[arm] for arm in self.arms))
-        readings = [current.time(arm) for arm in self.arms]
-        self.stopwatch.wait()
-        self.makes_twice = min(reading() for reading in readings) < SHORT
+        self.makes_twice = min([current.time(arm) for arm in self.arms]) < SHORT
 
     def between_rounds(self) -> None:
         self._look()
@@ -156,19 +154,19 @@ class GpuRound:
         bench.launching()
         self._first, self._wrong = self._looked_at()
 
-    def time(self, arm: str) -> Callable[[], float]:
+    def time(self, arm: str) -> float:
         if self._bench.makes_twice:
             self.calls[arm]()
-        if arm != KERNEL:
-            return self._bench.stopwatch.time(self.calls[arm]).milliseconds
-        # A kernel that found its result there already would have nothing to do.
+        # A kernel that found its result there already would have nothing to do. The baselines have the same before
+        # them.
         self._bits.fill_(self._poison)
-        reading = self._bench.stopwatch.time(self.calls[KERNEL])
-        if not self._bench.candidate.atomics:
+        milliseconds = self._bench.stopwatch.time(self.calls[arm])
+        self._bench.beat()
+        if arm == KERNEL and not self._bench.candidate.atomics:
             self._different += (self._bits != self._first).sum()
-        return reading.milliseconds
+        return milliseconds
 
-    def wait(self) -> None:
+    def _wait(self) -> None:
         self._bench.stopwatch.wait()
         self._bench.beat()
 
@@ -178,7 +176,7 @@ class GpuRound:
             inputs = probe(self._inputs)
             self._bits.fill_(self._poison)
             self._kernel(inputs)()
-            self.wait()
+            self._wait()
             found = self._difference(inputs)
             if found is not None:
                 self._wrong = f"on other inputs than those that are timed, {found}"
@@ -213,7 +211,7 @@ class GpuRound:
         originals = {name: tensor.clone() for name, tensor in self._inputs.items()}
         self._bits.fill_(self._poison)
         self.calls[KERNEL]()
-        self.wait()
+        self._wait()
         first = self._bits.clone()
         for name, original in originals.items():
             if not torch.equal(memory.bits(self._inputs[name]), memory.bits(original)):

@@ -38,12 +38,8 @@ and a CPU that has slept queues its first calls too late for them."""
 class Round(Protocol):
     """One set of buffers, with its contents."""
 
-    def time(self, arm: str) -> Callable[[], float]:
-        """Queues one call of an arm. What it gives tells the milliseconds, once the GPU has got there."""
-        ...
-
-    def wait(self) -> None:
-        """Until everything that was queued is done."""
+    def time(self, arm: str) -> float:
+        """Milliseconds of one call of an arm, made now."""
         ...
 
     def wrong(self) -> str | None:
@@ -150,5 +146,4 @@ def _block(current: Round, arms: Sequence[str], number: int, *, first: int) -> B
     order = (*arms[begin:], *arms[:begin])
     forward = {arm: current.time(arm) for arm in order}
     backward = {arm: current.time(arm) for arm in reversed(order)}
-    current.wait()
-    return Block(number, {arm: (reading(), backward[arm]()) for arm, reading in forward.items()})
+    return Block(number, {arm: (forward[arm], backward[arm]) for arm in forward})

@@ -37,8 +37,6 @@ def milliseconds(launches: Mapping[str, Launch], device: torch.device) -> dict[s
     for done in range(ROUNDS):
         if done >= LEAST and time.monotonic() > deadline:
             break
-        readings = {key: stopwatch.time(launch) for key, launch in launches.items()}
-        stopwatch.wait()
-        for key, reading in readings.items():
-            times[key].append(reading.milliseconds())
+        for key, launch in launches.items():
+            times[key].append(stopwatch.time(launch))
     return {key: statistics.median(found) for key, found in times.items()}
