@@ -20,6 +20,7 @@ Clock = Callable[[np.random.Generator, int], Floats]
 
 ORDER = (KERNEL, BASELINE, AGAIN, AGAIN, BASELINE, KERNEL)
 NO_EDGES = Edges(None, None)
+RULE = Rule()
 
 
 def quiet(_rng: np.random.Generator, calls: int) -> Floats:
@@ -103,10 +104,9 @@ def constant(count: int, a_round: int, kernel: float, baseline: float = 1.0) -> 
 
 
 def graded(
-    machine: Machine, rng: np.random.Generator, edges: Edges, kernel: float, a_round: int = 10
+    machine: Machine, rng: np.random.Generator, edges: Edges, kernel: float, a_round: int = 10, rule: Rule = RULE
 ) -> tuple[Estimate, Stopped, int]:
-    """As a grading does it: blocks in rounds until `stop` says why not to go on."""
-    rule = Rule()
+    """As a grading does it: blocks in rounds until `stop` says why not to go on. No time passes."""
     blocks = machine.blocks(rng, rule.most_blocks, a_round, kernel, 0.028)
     for count in range(a_round, rule.most_blocks + 1, a_round):
         stopped = stop(blocks[:count], edges, rule, 0.0)
@@ -286,7 +286,7 @@ def test_nothing_is_narrow_while_the_baseline_beside_itself_is_not() -> None:
     ]
     assert stop(constant(40, 10, kernel=1.0), NO_EDGES, Rule(), 0.0) is Stopped.NARROW
     assert stop(blocks, NO_EDGES, Rule(), 0.0) is None
-    assert stop(blocks, Edges(pass_at=0.5, full_at=0.6), Rule(), 0.0) is None
+    assert stop(blocks, Edges(pass_at=0.5, full_at=0.6), Rule(), 2.0) is None
 
 
 @pytest.mark.parametrize(
@@ -305,16 +305,24 @@ def test_decided_below_the_edge_that_grades_and_beyond_full_marks(true: float, s
     """A call varies by 1 %: after 80 blocks, a ratio is known to about 0.5 % and not yet to 0.4 %."""
     blocks = Machine(noise=0.01).blocks(np.random.default_rng(12), 80, 10, 0.028 / true, 0.028)
     rule = Rule(narrow=0.002)
-    assert stop(blocks, Edges(pass_at=0.7, full_at=0.9), rule, 0.0) is stopped
-    assert stop(blocks, NO_EDGES, rule, 0.0) is None
+    assert stop(blocks, Edges(pass_at=0.7, full_at=0.9), rule, rule.decided_seconds) is stopped
+    assert stop(blocks, NO_EDGES, rule, rule.decided_seconds) is None
+
+
+def test_what_is_decided_is_measured_on_for_a_while_so_that_the_ratio_is_the_same_again() -> None:
+    blocks = Machine(noise=0.01).blocks(np.random.default_rng(12), 80, 10, 0.028 / 0.6, 0.028)
+    edges, rule = Edges(pass_at=0.7, full_at=0.9), Rule(narrow=0.002)
+    assert stop(blocks, edges, rule, rule.decided_seconds - 0.1) is None
+    assert stop(blocks, edges, rule, rule.decided_seconds) is Stopped.DECIDED
+    assert stop(blocks, edges, Rule(narrow=0.01), rule.decided_seconds) is Stopped.NARROW
 
 
 def test_an_edge_may_be_missing() -> None:
     blocks = Machine(noise=0.01).blocks(np.random.default_rng(13), 80, 10, 0.028, 0.028)
     rule = Rule(narrow=0.002)
-    assert stop(blocks, Edges(pass_at=None, full_at=0.9), rule, 0.0) is Stopped.DECIDED
-    assert stop(blocks, Edges(pass_at=0.9, full_at=None), rule, 0.0) is None
-    assert stop(blocks, Edges(pass_at=1.1, full_at=None), rule, 0.0) is Stopped.DECIDED
+    assert stop(blocks, Edges(pass_at=None, full_at=0.9), rule, 2.0) is Stopped.DECIDED
+    assert stop(blocks, Edges(pass_at=0.9, full_at=None), rule, 2.0) is None
+    assert stop(blocks, Edges(pass_at=1.1, full_at=None), rule, 2.0) is Stopped.DECIDED
 
 
 @pytest.mark.parametrize(
@@ -358,7 +366,8 @@ def test_no_verdict_flips_five_percent_from_a_threshold(coarse: None, clock: Clo
     rng = np.random.default_rng(16)
     edges = Edges(pass_at=0.8, full_at=0.81)
     for _ in range(200):
-        found, stopped, _count = graded(Machine(clock), rng, edges, kernel=0.028 / (0.8 * true))
+        rule = Rule(decided_seconds=0.0)
+        found, stopped, _count = graded(Machine(clock), rng, edges, kernel=0.028 / (0.8 * true), rule=rule)
         assert stopped is Stopped.DECIDED
         assert (found.high >= LENIENCY * 0.8) is passes
 

@@ -133,9 +133,12 @@ class NoClock:
             call()
 
     milliseconds = 1.0
+    attempts = 1
 
-    def time(self, call: Callable[[], object]) -> float:
-        call()
+    def time(self, call: Callable[[], object], before: Callable[[], object]) -> float:
+        for _ in range(self.attempts):
+            before()
+            call()
         return self.milliseconds
 
     def wait(self) -> None:
@@ -283,6 +286,20 @@ def test_a_kernel_that_writes_nothing_the_second_time_is_wrong() -> None:
 
     assert said is not None
     assert "other values in 4096 elements" in said
+
+
+def test_a_call_that_is_made_again_finds_no_result_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(NoClock, "attempts", 3)
+    found: list[bool] = []
+
+    def kernel(b: torch.Tensor, c: torch.Tensor, a: torch.Tensor) -> None:
+        found.append(torch.equal(c, a + b))
+        torch.add(a, b, out=c)
+
+    current = adding(kernel).round(0)
+    del found[:]
+    assert once_each(current, [KERNEL]) is None
+    assert found == 3 * [False]
 
 
 def test_a_kernel_that_hands_out_what_it_had_for_the_first_inputs_is_wrong_in_the_second_round() -> None:

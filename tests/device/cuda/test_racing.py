@@ -213,13 +213,13 @@ def test_bursts_of_somebody_else_do_not_move_the_ratio() -> None:
 
 def test_a_kernel_beyond_the_marks_is_decided_with_a_wide_interval() -> None:
     """Its own time varies by 5 %, at 0.8 of the baseline; passing takes twice as much. The baseline is quiet."""
-    slow = run(Played(noise(0.05, KERNEL)), Edges(pass_at=1.6, full_at=2.0))
-    fast = run(Played(noise(0.05, KERNEL)), Edges(pass_at=0.2, full_at=0.4))
-    between = run(Played(noise(0.05, KERNEL)), Edges(pass_at=0.7, full_at=0.9))
+    rule = Rule(decided_seconds=0.2)
+    slow = run(Played(noise(0.05, KERNEL)), Edges(pass_at=1.6, full_at=2.0), rule)
+    fast = run(Played(noise(0.05, KERNEL)), Edges(pass_at=0.2, full_at=0.4), rule)
+    between = run(Played(noise(0.05, KERNEL)), Edges(pass_at=0.7, full_at=0.9), rule)
 
     assert slow.stopped is fast.stopped is Stopped.DECIDED
-    assert len(slow.blocks) == len(fast.blocks) == Rule().least_blocks
-    assert len(between.blocks) > Rule().least_blocks
+    assert rule.least_blocks < len(slow.blocks) == len(fast.blocks) < len(between.blocks)
 
 
 def test_a_baseline_that_differs_from_itself_is_measured_for_longer() -> None:

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from tlpuzzles.device.cuda import rates, stopwatch, timing
-from tlpuzzles.device.cuda.stopwatch import MOST_FLUSHES, Stopwatch
+from tlpuzzles.device.cuda.stopwatch import ATTEMPTS, MOST_FLUSHES, Stopwatch
 
 CPU = torch.device("cpu")
 FLUSH, KERNEL = 40e-6, 25e-6
@@ -21,6 +21,8 @@ class Played:
     def __init__(self, queueing: float) -> None:
         self.host = self.busy_until = 0.0
         self.queueing, self.flushes = queueing, 0
+        self.stalls: list[float] = []
+        """Seconds for which the CPU is held up in the next calls."""
 
     def perf_counter(self) -> float:
         return self.host
@@ -37,7 +39,7 @@ class Played:
         self._queue(FLUSH)
 
     def call(self) -> None:
-        self.host += self.queueing
+        self.host += self.queueing + (self.stalls.pop(0) if self.stalls else 0.0)
         self._queue(KERNEL)
 
     def event(self) -> Event:
@@ -50,6 +52,9 @@ class Event:
 
     def record(self) -> None:
         self.at = max(self._gpu.busy_until, self._gpu.host)
+
+    def query(self) -> bool:
+        return self._gpu.host > self.at
 
     def elapsed_time(self, end: Event) -> float:
         return 1e3 * (end.at - self.at)
@@ -104,7 +109,44 @@ def test_a_call_that_never_gets_ahead_does_not_flush_for_ever(watch: tuple[Stopw
     before = gpu.flushes
     made.time(gpu.call)
 
-    assert gpu.flushes - before == MOST_FLUSHES
+    assert gpu.flushes - before == ATTEMPTS * MOST_FLUSHES
+
+
+@pytest.mark.parametrize("watch", [5e-6], indirect=True)
+def test_a_call_for_which_the_gpu_had_to_wait_is_made_again(watch: tuple[Stopwatch, Played]) -> None:
+    """With all that must come before it: its result would lie there already."""
+    made, gpu = watch
+    made.settle(gpu.call)
+    made.wait()
+    gpu.stalls = [2e-3]
+    before: list[int] = []
+
+    assert made.time(gpu.call, lambda: before.append(gpu.flushes)) == pytest.approx(1e3 * KERNEL)
+    assert len(before) == 2
+    assert gpu.flushes - before[1] == before[1] - before[0], "one stall is no reason to flush more"
+
+
+@pytest.mark.parametrize("watch", [5e-6], indirect=True)
+def test_a_cpu_that_has_become_slow_gets_more_time_to_queue(watch: tuple[Stopwatch, Played]) -> None:
+    made, gpu = watch
+    made.settle(gpu.call)
+    gpu.queueing = 100e-6
+
+    assert made.time(gpu.call) == pytest.approx(1e3 * KERNEL)
+    before = gpu.flushes
+    assert made.time(gpu.call) == pytest.approx(1e3 * KERNEL)
+    assert 100e-6 / FLUSH <= gpu.flushes - before <= 8, "once was enough"
+
+
+@pytest.mark.parametrize("watch", [5e-6], indirect=True)
+def test_a_call_is_not_made_again_for_ever(watch: tuple[Stopwatch, Played]) -> None:
+    made, gpu = watch
+    made.settle(gpu.call)
+    made.wait()
+    gpu.stalls = 100 * [1.0]
+
+    assert made.time(gpu.call) == pytest.approx(1e3, rel=0.1)
+    assert len(gpu.stalls) == 100 - ATTEMPTS
 
 
 def test_rates_are_of_what_was_moved_and_multiplied(monkeypatch: pytest.MonkeyPatch) -> None:

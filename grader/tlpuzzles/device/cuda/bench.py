@@ -155,16 +155,18 @@ class GpuRound:
         self._first, self._wrong = self._looked_at()
 
     def time(self, arm: str) -> float:
+        milliseconds = self._bench.stopwatch.time(self.calls[arm], lambda: self._precede(arm))
+        self._bench.beat()
+        if arm == KERNEL and not self._bench.candidate.atomics:
+            self._different += (self._bits != self._first).sum()
+        return milliseconds
+
+    def _precede(self, arm: str) -> None:
         if self._bench.makes_twice:
             self.calls[arm]()
         # A kernel that found its result there already would have nothing to do. The baselines have the same before
         # them.
         self._bits.fill_(self._poison)
-        milliseconds = self._bench.stopwatch.time(self.calls[arm])
-        self._bench.beat()
-        if arm == KERNEL and not self._bench.candidate.atomics:
-            self._different += (self._bits != self._first).sum()
-        return milliseconds
 
     def _wait(self) -> None:
         self._bench.stopwatch.wait()
