@@ -3,7 +3,7 @@
     python -m pytest -o addopts= -m slow tests/gpu/test_repeatability.py -ra
 
 Several gradings are started at once, and wait for each other where they use the GPU. With 20 gradings of each kernel it
-takes about ten minutes on one H200, half of that on two; TLPUZZLES_GRADINGS sets another number. Prints a table, also
+takes about nine minutes on two H200, twice as long on one; TLPUZZLES_GRADINGS sets another number. Prints a table, also
 where pytest captures what tests print.
 """
 
