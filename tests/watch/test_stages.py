@@ -66,6 +66,21 @@ def test_where_all_cases_are_quick_none_is_asked_before_the_others() -> None:
     assert [stage for stage, _ in asked(before)] == [Stage.CASES, Stage.EVERYTHING]
 
 
+def test_how_long_the_first_grading_waited_and_other_gpus_took_is_soon_forgotten() -> None:
+    before = Before().after(Stage.CASES, graded(FAILED, seconds=1.9 * QUICK))
+    assert asked(before)[0][0] is Stage.ONE_FIRST
+    before = before.after(Stage.CASES, graded(PASSED, verdict=Verdict.PASSED, seconds=QUICK / 2))
+    before = before.after(Stage.EVERYTHING, graded(PASSED, verdict=Verdict.PASSED, seconds=5 * QUICK))
+    assert asked(before)[0][0] is Stage.CASES
+
+
+def test_a_grading_in_which_most_was_known_does_not_hide_how_long_all_cases_take() -> None:
+    before = Before().after(Stage.CASES, graded(FAILED, seconds=4.1 * QUICK))
+    for _ in range(2):
+        before = before.after(Stage.CASES, graded(PASSED, verdict=Verdict.PASSED, seconds=0.2))
+        assert asked(before)[0][0] is Stage.ONE_FIRST
+
+
 def test_what_passes_alone_is_no_longer_the_one_that_failed() -> None:
     before = Before("causal-ragged", 5, 6.0)
     after = before.after(Stage.ONE_FIRST, graded(PASSED, verdict=Verdict.PASSED, seconds=1.0, only="causal-ragged"))
