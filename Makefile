@@ -43,6 +43,7 @@ try: $(VENV)/ready
 
 test: lint
 	$(BIN)/python -m pytest -m "not slow" -n $(JOBS) --dist worksteal $(PYTEST_ARGS)
+	@echo 'Of the wrong kernels in tests/mutants, every second was graded; `make slow` grades the others.'
 
 lint: $(VENV)/ready-to-develop
 	$(BIN)/ruff check .

@@ -109,6 +109,7 @@ def test_a_link_stays_one_and_leads_to_the_page(tmp_path: Path) -> None:
     assert (tmp_path / "real.html").read_text() == "page"
 
 
+@pytest.mark.slow
 def test_a_page_shows_where_the_elements_of_the_kernels_tiles_lie(begun: Path) -> None:
     file = tlpuzzles_solutions.path("tiled_gemm")
     asked = ("--device", "cpu", "--case", "one-element", "--portability", "off", "--html", "r.html")

@@ -18,6 +18,7 @@ import pexpect
 import pytest
 
 from tests.grading.test_bad_input import GOOD
+from tlpuzzles.commands.init import init
 
 WRONG = GOOD.replace("+ B[", "- B[")
 KILLS = "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\n" + GOOD
@@ -65,9 +66,8 @@ class Terminal:
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
-    folder = tmp_path / "my work é"
-    subprocess.run([sys.executable, "-m", "tlpuzzles", "init", str(folder)], check=True, stdout=subprocess.DEVNULL)
-    return folder
+    init(tmp_path / "my work é")
+    return tmp_path / "my work é"
 
 
 @pytest.fixture

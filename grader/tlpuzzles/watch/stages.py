@@ -48,7 +48,8 @@ class Before:
         if stage is Stage.ONE_FIRST:
             return self if first is not None else replace(self, failed=None)
         seconds = max(self.seconds / 2, result.seconds) if stage is Stage.CASES else self.seconds
-        return Before(*(first or ()), seconds=seconds)
+        failed, seed = first or (None, None)
+        return Before(failed, seed, seconds)
 
 
 def first_failed(result: Result) -> tuple[str, int | None] | None:
