@@ -93,3 +93,14 @@ def test_cheatsheet_is_plain_in_a_pipe_and_one_screen_on_a_terminal(
     plain = re.sub(r"\x1b\[[0-9;]*m", "", coloured)
     assert [line.rstrip() for line in plain.splitlines()] == [line.rstrip() for line in piped.splitlines()]
     assert max(map(len, plain.splitlines())) <= 80
+
+
+def test_cheatsheet_fits_sixty_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", run_on_terminal("cheatsheet", cwd=tmp_path, columns=60))
+    assert max(map(len, shown.splitlines())) <= 60
+    assert "\nkernel.get_host_source()\n" in shown
+    assert sorted(_words(shown)) == sorted(_words(run(capsys, "cheatsheet").out))
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[\w.]+", text)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import typer
 
+from tlpuzzles.commands.fitting import fitted
 from tlpuzzles.commands.output import console, on_terminal
 from tlpuzzles.workspace.documents import document
 from tlpuzzles.workspace.hints import read_text
@@ -49,7 +50,7 @@ def _print(text: str) -> None:
     out = console()
     headings = {line.lstrip("# ") for line in text.splitlines() if line.startswith("#")}
     python = Syntax("", "python", theme="ansi_dark")
-    for code, line in _lines(text):
+    for code, line in fitted(_lines(text), out.width):
         if code:
             shown = python.highlight(line)
             shown.rstrip()
