@@ -13,6 +13,7 @@ from tests.workspace.results import graded, keep
 from tlpuzzles.commands.init import init
 from tlpuzzles.course import catalog
 from tlpuzzles.verdict.outcomes import Verdict
+from tlpuzzles.workspace.folders import shipped
 
 
 def _visible(text: str) -> list[str]:
@@ -64,12 +65,22 @@ def test_show_on_a_terminal_is_rendered(workspace: Path) -> None:
     assert "C[i] = A[i] + B[i]" in "\n".join(_visible(shown))
 
 
-def test_show_says_where_else_it_can_be_read_and_that_a_narrow_terminal_breaks_its_drawings(tmp_path: Path) -> None:
+def test_show_says_where_else_it_can_be_read(tmp_path: Path) -> None:
     init(tmp_path)
-    narrow, wide = (" ".join(_visible(run_on_terminal("show", "3", cwd=tmp_path, columns=n))) for n in (60, 100))
-    assert "widen the terminal" in narrow
-    assert "widen the terminal" not in wide
-    assert "in an editor: 03_schedule_sweep/lesson.md" in wide
+    shown = " ".join(_visible(run_on_terminal("show", "3", cwd=tmp_path)))
+    assert "in an editor: 03_schedule_sweep/lesson.md" in shown
+
+
+@pytest.mark.parametrize("slug", [exercise.slug for exercise in catalog.exercises()])
+def test_drawings_code_and_tables_of_a_lesson_are_whole_in_sixty_columns(slug: str, tmp_path: Path) -> None:
+    shown = [line.rstrip() for line in _visible(run_on_terminal("show", slug, cwd=tmp_path, columns=60))]
+    exercise = catalog.find(slug)
+    lesson = shipped(exercise).lesson(exercise).read_text("utf-8")
+    fenced = [line for block in re.findall(r"^```\w+\n(.*?)^```$", lesson, re.M | re.S) for line in block.splitlines()]
+    assert max(map(len, shown)) <= 60
+    assert fenced
+    assert [line for line in fenced if line and f" {line}" not in shown] == []
+    assert "…" not in "".join(shown)
 
 
 def test_show_names_the_cases_that_can_be_graded_alone(workspace: Path) -> None:
