@@ -29,11 +29,6 @@ def glossary_words(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_GLOSSARY.findall(_FENCE.sub("", text))))
 
 
-def widest_drawing(text: str) -> int:
-    """Columns of the widest line between fences: a terminal breaks such a line anywhere."""
-    return max((len(line) for fence in _FENCE.findall(text) for line in fence.splitlines()), default=0)
-
-
 def _plain(prose: str) -> str:
     return _PAGE.sub(r"\1", _IMAGE.sub(_told, prose))
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from tlpuzzles.commands.arguments import ExerciseName
 from tlpuzzles.commands.output import console, on_terminal, print_markdown
-from tlpuzzles.commands.reading import for_terminal, glossary_words, widest_drawing
+from tlpuzzles.commands.reading import for_terminal, glossary_words
 from tlpuzzles.course import catalog
 from tlpuzzles.grading.plan import names
 from tlpuzzles.workspace.folders import current_folder, nearest
 from tlpuzzles.workspace.hints import read_text
-
-FRAME = 2
-"""Columns that rich puts around what is drawn or quoted."""
 
 
 def show(name: ExerciseName) -> None:
@@ -32,13 +29,9 @@ def show(name: ExerciseName) -> None:
     if not on_terminal():
         print_markdown(text)
         return
-    shown, out = for_terminal(text), console()
-    wanted = widest_drawing(shown) + FRAME
-    print_markdown(shown)
+    out = console()
+    print_markdown(for_terminal(text))
     out.print()
-    if wanted > out.width:
-        out.print(f"Drawings here are up to {wanted} columns wide: widen the terminal to see them whole.")
-        out.print()
     if file.is_relative_to(here):
         out.print(f"To read it in an editor: {file.relative_to(here)}", markup=False)
         out.print()
