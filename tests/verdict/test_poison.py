@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from tlpuzzles.verdict.compare import is_poison, torch_dtype
+from tlpuzzles.verdict.compare import is_poison, same_bits, torch_dtype
 from tlpuzzles.verdict.poison import POISON_BITS, WIDTH, poisoned
 
 
@@ -22,6 +22,16 @@ def test_poison_is_a_quiet_nan_that_is_recognised(dtype: str) -> None:
     assert is_poison(tensor, dtype).all()
     for computed in (tensor.new_full((1,), float("nan")), tensor.new_zeros(1) / 0, tensor.new_full((1,), -1.0).log()):
         assert not is_poison(computed, dtype).any()
+
+
+@pytest.mark.parametrize("dtype", list(POISON_BITS))
+def test_outputs_are_the_same_if_their_bits_are(dtype: str) -> None:
+    computed = torch.tensor([[1.0, float("nan")], [-0.0, float("inf")]], dtype=torch_dtype(dtype))
+    assert same_bits(computed, computed.clone())
+    for index, other in (((0, 0), 1.01), ((1, 0), 0.0), ((0, 1), 1.0)):
+        changed = computed.clone()
+        changed[index] = other
+        assert not same_bits(computed, changed)
 
 
 def test_no_conversion_of_another_nan_gives_poison() -> None:

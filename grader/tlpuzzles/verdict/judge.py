@@ -15,7 +15,7 @@ from tlpuzzles.course.functions import Fault
 from tlpuzzles.course.prints import printed_lines
 from tlpuzzles.course.unwritten import NEVER_WRITTEN
 from tlpuzzles.course.vocabulary import Case, Exercise, Mistake, Sizes, Tolerance
-from tlpuzzles.verdict.compare import Comparison, compare, is_borderline, is_poison
+from tlpuzzles.verdict.compare import Comparison, compare, is_borderline, is_poison, same_bits
 from tlpuzzles.verdict.explain import Answer, explain
 from tlpuzzles.verdict.judgement import CaseJudgement, Judgement
 from tlpuzzles.verdict.model import Detail, Verdict
@@ -92,8 +92,11 @@ def judge(
     comparison = _compare(posed, first)
     if second is None:
         return CaseJudgement(output=_judge(posed, first, comparison, tile, equalled))
-    runs = Runs(exercise.output, first, second, posed.expected, (comparison, _compare(posed, second)))
-    finding = compare_runs(runs, case.dtype, posed.tolerance)
+    if same_bits(first, second):
+        finding = Finding(Dependence.NOTHING)
+    else:
+        runs = Runs(exercise.output, first, second, posed.expected, (comparison, _compare(posed, second)))
+        finding = compare_runs(runs, case.dtype, posed.tolerance)
     return CaseJudgement(output=_judge(posed, first, comparison, tile, equalled, finding), order=_order(posed, finding))
 
 
