@@ -16,6 +16,9 @@ WRONG = (
     Wrong("difference", ((SUM, f"{A} - {B}"),), Kind.CORRECTNESS, "ragged-end", "difference"),
     Wrong("product", ((SUM, f"{A} * {B}"),), Kind.CORRECTNESS, "ragged-end", "product"),
     Wrong("b-never-read", ((SUM, f"{A} + {A}"),), Kind.CORRECTNESS, "ragged-end", "a-twice"),
+    # A maximum or minimum skips the NaN that the output begins with.
+    Wrong("largest-so-far", ((STORE, f"C[bx * block_N + i] = T.max(C[bx * block_N + i], {SUM})"),), Kind.ORDER),
+    Wrong("smallest-so-far", ((STORE, f"C[bx * block_N + i] = T.min(C[bx * block_N + i], {SUM})"),), Kind.ORDER),
     Wrong(
         "first-block-only",
         ((GRID, "1, threads"),),

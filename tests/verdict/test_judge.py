@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from math import prod
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,7 @@ from tlpuzzles.course.vocabulary import Case, Mistake, Sizes
 from tlpuzzles.verdict.judge import MANY, changed_inputs, draw, dump, expect, judge
 from tlpuzzles.verdict.judgement import Judgement
 from tlpuzzles.verdict.model import Detail, Verdict
+from tlpuzzles.verdict.poison import leftovers
 from tlpuzzles.verdict.posed import Posed, generator_seed, raw
 
 RAGGED = "the last 36 rows (64 to 99)"
@@ -258,6 +260,30 @@ def test_a_tile_read_before_it_is_set_shows_in_the_second_run(gemm: Posed, tmp_p
     assert judgement.output.verdict is Verdict.PASSED
     assert judgement.order is not None
     assert judgement.order.message.startswith(f"A tile is read before it is set: C changes in {RAGGED}")
+
+
+def test_an_output_that_is_read_before_it_is_written_shows_in_the_second_run(gemm: Posed, tmp_path: Path) -> None:
+    second = right(gemm)
+    second[64:] = held_before(gemm)[64:]
+    judgement = judged(gemm, tmp_path, right(gemm), second)
+    assert judgement.output.verdict is Verdict.PASSED
+    assert judgement.order is not None
+    assert judgement.order.message.startswith("C is read before it is written: elements of it keep large numbers")
+
+
+def test_what_neither_run_wrote_is_unwritten_and_no_more_than_that(gemm: Posed, tmp_path: Path) -> None:
+    first, second = right(gemm), right(gemm)
+    first[64:] = unwritten((36, 228), "float16")
+    second[64:] = held_before(gemm)[64:]
+    judgement = judged(gemm, tmp_path, first, second)
+    assert judgement.output.verdict is Verdict.FAILED
+    assert judgement.order is not None
+    assert judgement.order.verdict is Verdict.PASSED
+
+
+def held_before(posed: Posed) -> torch.Tensor:
+    """What the output of a second run begins with."""
+    return torch.frombuffer(bytearray(leftovers("float16", prod(posed.shape))), dtype=torch.float16).view(posed.shape)
 
 
 def test_an_output_wrong_in_the_same_way_twice_does_not_depend_on_the_order(gemm: Posed, tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from tlpuzzles.verdict.compare import is_poison, same_bits, torch_dtype
-from tlpuzzles.verdict.poison import POISON_BITS, WIDTH, poisoned
+from tlpuzzles.verdict.compare import is_leftover, is_poison, same_bits, torch_dtype
+from tlpuzzles.verdict.poison import POISON_BITS, WIDTH, leftovers, poisoned
 
 
 @pytest.mark.parametrize("dtype", list(POISON_BITS))
@@ -22,6 +22,18 @@ def test_poison_is_a_quiet_nan_that_is_recognised(dtype: str) -> None:
     assert is_poison(tensor, dtype).all()
     for computed in (tensor.new_full((1,), float("nan")), tensor.new_zeros(1) / 0, tensor.new_full((1,), -1.0).log()):
         assert not is_poison(computed, dtype).any()
+
+
+@pytest.mark.parametrize("dtype", list(POISON_BITS))
+def test_leftovers_are_large_numbers_of_both_signs(dtype: str) -> None:
+    data = leftovers(dtype, 5)
+    assert len(data) == 5 * WIDTH[dtype]
+    tensor = torch.frombuffer(bytearray(data), dtype=torch_dtype(dtype))
+    assert (tensor[::2] > 3e4).all()
+    assert (tensor[1::2] < -3e4).all()
+    assert tensor.isfinite().all()
+    assert is_leftover(tensor, dtype).all()
+    assert not is_leftover(tensor * 0.5, dtype).any()
 
 
 @pytest.mark.parametrize("dtype", list(POISON_BITS))

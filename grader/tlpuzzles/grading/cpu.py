@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +16,7 @@ from tlpuzzles.grading.devices import CPU_ARCH, Tell
 from tlpuzzles.grading.stages import Built, Launch, Ran
 from tlpuzzles.grading.submission import Problem
 from tlpuzzles.verdict.model import Device
-from tlpuzzles.verdict.poison import poisoned
+from tlpuzzles.verdict.poison import leftovers, poisoned
 
 SECONDS = 30.0
 """Time limit of one run. Cases are sized to take well under a second."""
@@ -83,9 +83,11 @@ class Cpu:
             for launch in launches
         }
         jobs = [
-            Job(library, launch.kernel.symbol, _arguments(exercise, launch, output), number == 1, SECONDS)
+            Job(library, launch.kernel.symbol, _arguments(exercise, launch, output, before), reverse, SECONDS)
             for launch in launches
-            for number, output in enumerate(outputs[launch.case.id])
+            for output, before, reverse in zip(
+                outputs[launch.case.id], (poisoned, leftovers), (False, True), strict=True
+            )
         ]
         runs = run_all(jobs, lambda number: tell(launches[number // 2].case.title))
         return {
@@ -103,7 +105,8 @@ def _ran(outputs: Sequence[Path], forwards: CpuRun, backwards: CpuRun) -> Ran:
     return Ran(tuple(outputs), printed=forwards.output)
 
 
-def _arguments(exercise: Exercise, launch: Launch, output: Path) -> list[Argument]:
+def _arguments(exercise: Exercise, launch: Launch, output: Path, before: Callable[[str, int], bytes]) -> list[Argument]:
+    """`before`: gives what the output holds before the run."""
     specs = {spec.name: spec for spec in (*exercise.inputs, exercise.output)}
     dtype = launch.case.dtype
     arguments: list[Argument] = []
@@ -113,7 +116,7 @@ def _arguments(exercise: Exercise, launch: Launch, output: Path) -> list[Argumen
             count = 1
             for extent in shape:
                 count *= extent
-            output.write_bytes(poisoned(dtype, count))
+            output.write_bytes(before(dtype, count))
             arguments.append(Tensor(output, shape, dtype))
         else:
             arguments.append(Tensor(launch.inputs[name], shape, dtype))

@@ -19,7 +19,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from tlpuzzles.course.vocabulary import Tolerance
-from tlpuzzles.verdict.poison import POISON_BITS
+from tlpuzzles.verdict.poison import LEFTOVER_BITS, POISON_BITS, WIDTH
 
 if TYPE_CHECKING:
     import torch
@@ -154,6 +154,14 @@ def torch_dtype(dtype: str) -> torch.dtype:
 def is_poison(found: torch.Tensor, dtype: str) -> torch.Tensor:
     """bool, of the same shape: elements that no kernel wrote, told by their bits."""
     return _bits(found) == POISON_BITS[dtype]
+
+
+def is_leftover(found: torch.Tensor, dtype: str) -> torch.Tensor:
+    """bool, of the same shape: elements that hold what a second run's output began with."""
+    bits, width = _bits(found), 8 * WIDTH[dtype]
+    # As signed numbers, which is what torch compares.
+    positive, negative = (pattern - (pattern >> width - 1 << width) for pattern in LEFTOVER_BITS[dtype])
+    return (bits == positive) | (bits == negative)
 
 
 def same_bits(first: torch.Tensor, second: torch.Tensor) -> bool:

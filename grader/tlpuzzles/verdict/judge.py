@@ -15,7 +15,7 @@ from tlpuzzles.course.functions import Fault
 from tlpuzzles.course.prints import printed_lines
 from tlpuzzles.course.unwritten import NEVER_WRITTEN
 from tlpuzzles.course.vocabulary import Case, Exercise, Mistake, Sizes, Tolerance
-from tlpuzzles.verdict.compare import Comparison, compare, is_borderline, is_poison, same_bits
+from tlpuzzles.verdict.compare import Comparison, compare, is_borderline, is_leftover, is_poison, same_bits
 from tlpuzzles.verdict.explain import Answer, explain
 from tlpuzzles.verdict.judgement import CaseJudgement, Judgement
 from tlpuzzles.verdict.model import Detail, Verdict
@@ -78,14 +78,15 @@ def judge(
 ) -> CaseJudgement:
     """Judges the output of a case, and that of a second run with blocks and threads in reverse if there was one.
 
-    The files hold the raw bytes of the output in the case's dtype, poisoned before the run (see poison.py). `tile`:
+    The files hold the raw bytes of the output in the case's dtype, which held poison before the first run and leftovers
+    before the second (see poison.py). `tile`:
     what the kernel stores at a time, for the map of a wrong output. `equalled`: ids of the mistakes that earlier cases
     equalled; None if none of those has failed.
     """
     posed = _posed(exercise, case, sizes, seed)
     try:
         first = posed.read(found_file)
-        second = posed.read(second_file) if second_file is not None else None
+        second = _second(posed, first, second_file) if second_file is not None else None
     except WrongSizeError as error:
         message = f"The kernel's run left {error}."
         return CaseJudgement(output=Judgement(verdict=Verdict.FAILED, message=message, detail=_detail(posed)))
@@ -125,7 +126,7 @@ def dump(
     posed = _posed(exercise, case, sizes, seed)
     tensors = {**posed.inputs, "expected": posed.expected, "found": posed.read(found_file)}
     if second_file is not None:
-        tensors["found_in_reverse"] = posed.read(second_file)
+        tensors["found_in_reverse"] = _second(posed, tensors["found"], second_file)
     into = folder / case.id
     into.mkdir(parents=True, exist_ok=True)
     files = []
@@ -141,6 +142,14 @@ def _posed(exercise: Exercise, case: Case, sizes: Sizes, seed: int) -> Posed:
     # A process forked after its parent used torch's thread pool hangs at its next parallel operation.
     torch.set_num_threads(1)
     return Posed(exercise, case, sizes, seed)
+
+
+def _second(posed: Posed, first: torch.Tensor, file: Path) -> torch.Tensor:
+    """The output of the second run. What neither run wrote holds poison, as in the first."""
+    second, dtype = posed.read(file), posed.case.dtype
+    never = is_poison(first, dtype) & is_leftover(second, dtype)
+    second[never] = first[never]
+    return second
 
 
 def _compare(posed: Posed, found: torch.Tensor) -> Comparison:

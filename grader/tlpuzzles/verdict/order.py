@@ -1,6 +1,6 @@
-"""Two runs of one kernel on the same inputs: in order with tiles that start as NaN, then with blocks and parallel loops
-in reverse and tiles that start as a large finite number. They must agree within the tolerance; bit for bit would be too
-much, since sums in another order round differently.
+"""Two runs of one kernel on the same inputs: in order with tiles and an output that start as NaN, then with blocks and
+parallel loops in reverse and tiles and an output that start as large finite numbers. They must agree within the
+tolerance; bit for bit would be too much, since sums in another order round differently.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from tlpuzzles.course.vocabulary import TensorSpec, Tolerance
-from tlpuzzles.verdict.compare import Comparison, compare
+from tlpuzzles.verdict.compare import Comparison, compare, is_leftover
 from tlpuzzles.verdict.judgement import UNNAMED
 from tlpuzzles.verdict.regions import Region, Shape, region
 
@@ -31,7 +31,7 @@ class Dependence(Enum):
 
     NOTHING = "nothing"
     OLD_CONTENTS = "old contents"
-    """A tile is read before it is set."""
+    """A tile, or the output, is read before it is set."""
     ORDER = "order"
     """Of blocks or threads."""
 
@@ -68,6 +68,8 @@ def compare_runs(runs: Runs, dtype: str, tolerance: Tolerance) -> Finding:
         only_first &= ~unwritten
     if bool(only_first.any()):
         return _unset_in_first(runs, only_first)
+    if bool((is_leftover(runs.second, dtype) & (runs.first != runs.second)).any()):
+        return _keeps(runs.output.name)
     never_written = _both_unwritten(runs)
     first, second = first.masked_fill(never_written, 0.0), runs.second.masked_fill(never_written, 0.0)
     # Each may err by the tolerance, to different sides.
@@ -95,6 +97,15 @@ def _unset_in_first(runs: Runs, nan: torch.Tensor) -> Finding:
         f"start as NaN, and is not if they start as large numbers. {UNSET}"
     )
     return Finding(Dependence.OLD_CONTENTS, message, where, explains_first=True)
+
+
+def _keeps(name: str) -> Finding:
+    message = (
+        f"{name} is read before it is written: elements of it keep large numbers that they held before the kernel ran "
+        "(max and min skip a NaN, so a run in which they start as NaN hides it). On a GPU they hold leftovers of "
+        f"earlier work. Compute in a fragment, and write {name} once."
+    )
+    return Finding(Dependence.OLD_CONTENTS, message)
 
 
 def _differs(runs: Runs, second: torch.Tensor, where: Region | None) -> Finding:

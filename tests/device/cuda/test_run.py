@@ -64,7 +64,7 @@ def test_nan_in_a_right_place_is_not_a_difference(case: LaunchCase, add: ir.Prim
     assert _run(lambda a, c: c.fill_(float("nan")), case, add).outcome is RunOutcome.RAN
 
 
-@pytest.mark.parametrize("differs", [lambda launch: launch == 4, lambda launch: launch], ids=["once", "always"])
+@pytest.mark.parametrize("differs", [lambda launch: launch == 5, lambda launch: launch], ids=["once", "always"])
 def test_a_race_is_a_difference_between_equal_launches(
     case: LaunchCase, add: ir.PrimFunc, differs: Callable[[int], int]
 ) -> None:
@@ -147,15 +147,18 @@ def test_a_missing_or_short_file_is_not_the_kernels_fault(case: LaunchCase, add:
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "int32", "int8"])
-def test_poisons_are_two_patterns_and_the_first_is_no_number(dtype: str) -> None:
-    first, again, second, last = poisons(dtype)
+def test_poisons_are_no_number_a_large_one_and_one_below_zero(dtype: str) -> None:
+    first, again, large, below, last = poisons(dtype)
     output = memory.Guarded((4,), memory.dtype_of(dtype), torch.device("cpu"))
     output.poison(first)
-    assert first == again == last != second
+    assert first == again == last
     if output.tensor.is_floating_point():
         assert output.tensor.isnan().all()
-        output.poison(second)
-        assert output.tensor.isfinite().all()
+    output.poison(large)
+    assert (output.tensor > 30).all()
+    assert (output.tensor.double().isfinite()).all()
+    output.poison(below)
+    assert (output.tensor < -30).all()
 
 
 def test_a_case_survives_the_journey_to_a_child(case: LaunchCase) -> None:

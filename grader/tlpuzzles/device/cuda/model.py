@@ -142,20 +142,21 @@ class Ran:
 
 
 _POISONS = {
-    "float16": (0x7E5A, 0x7A5A),
-    "bfloat16": (0x7FDA, 0x7A5A),
-    "float32": (0x7FDA5A5A, 0x7A5A5A5A),
-    "float64": (0x7FFA5A5A5A5A5A5A, 0x7A5A5A5A5A5A5A5A),
-    "int32": (0x5A5A5A5A, 0x25252525),
-    "int8": (0x5A, 0x25),
+    "float16": (0x7E5A, 0x7A5A, 0xFA5A),
+    "bfloat16": (0x7FDA, 0x7A5A, 0xFA5A),
+    "float32": (0x7FDA5A5A, 0x7A5A5A5A, 0xFA5A5A5A),
+    "float64": (0x7FFA5A5A5A5A5A5A, 0x7A5A5A5A5A5A5A5A, 0xFA5A5A5A5A5A5A5A),
+    "int32": (0x5A5A5A5A, 0x25252525, 0xDADADADA),
+    "int8": (0x5A, 0x25, 0xDA),
 }
-"""For each dtype a NaN (for integers a number) that no computation gives by chance, and another, finite pattern."""
+"""For each dtype a NaN (for integers a number) that no computation gives by chance, and two more: a large number and
+one below zero. A maximum or minimum of NaN and a number is the number, which hides that the output was read."""
 
 
 def poisons(dtype: str) -> tuple[int, ...]:
     """What the output of a case holds before each of its launches."""
-    first, second = _POISONS[dtype]
-    return (first, first, second, first)
+    first, large, below = _POISONS[dtype]
+    return (first, first, large, below, first)
 
 
 @dataclass(frozen=True)
