@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -16,7 +18,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tlpuzzles.border.limits import Limits
+from tlpuzzles.border.limits import Limits, adopt_orphans, children
 from tlpuzzles.border.watching import Message, Report, Watch
 
 
@@ -36,12 +38,15 @@ class Warm:
         """`scratch`: a folder for what TileLang writes when it is imported."""
         self._scratch = scratch
         self._lock = threading.Lock()
+        # A child that kills the warm process would leave its own children to nobody.
+        adopt_orphans()
         self._start()
 
     def _start(self) -> None:
         self._had_children = False
         self._dead = False
         self._watches: set[Watch] = set()
+        self._mark = f"TLPUZZLES_WARM={secrets.token_hex(16)}"
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control = ours
         self._control.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
@@ -75,6 +80,7 @@ class Warm:
             # forked children, asking NVML does not.
             "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
             "PYTHONDONTWRITEBYTECODE": "1",
+            **dict([self._mark.split("=")]),
         }
 
     def run(
@@ -149,7 +155,17 @@ class Warm:
         except subprocess.TimeoutExpired:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
+        self._end_strays()
         self._errors.close()
+
+    def _end_strays(self) -> None:
+        """Kills what outlived the warm process, which is a child of this one now and knows by its mark where it comes
+        from. Again and again, for one that is killed may just have started another."""
+        while strays := {pid for pid in children() - {self._process.pid} if self._mark in _environment_of(pid)}:
+            for pid in strays:
+                with contextlib.suppress(ProcessLookupError, ChildProcessError):
+                    os.kill(pid, signal.SIGKILL)
+                    os.waitpid(pid, 0)
 
     def __enter__(self) -> Warm:
         return self
@@ -176,6 +192,14 @@ def import_path() -> list[str]:
     ours = str(Path(__file__).resolve().parents[2])
     here = str(Path.cwd())
     return [path for path in sys.path if path not in ("", ".") and (path != here or path == ours)]
+
+
+def _environment_of(pid: int) -> str:
+    """What a process was given when it was started; empty once it is gone."""
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace")
+    except OSError:
+        return ""
 
 
 class _pipe:  # noqa: N801 - used like a function

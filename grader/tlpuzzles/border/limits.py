@@ -7,6 +7,7 @@ import ctypes
 import resource
 import signal
 from dataclasses import dataclass
+from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
@@ -56,6 +57,15 @@ def hide() -> None:
 def adopt_orphans() -> None:
     """Makes the calling process the parent of descendants whose own parent has died, so that it can end them."""
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def children() -> set[int]:
+    """Process ids of the calling process's children: of all its threads, and those that it has adopted."""
+    found: set[int] = set()
+    for file in Path("/proc/self/task").glob("*/children"):
+        with contextlib.suppress(OSError):  # a thread that has just ended
+            found |= {int(pid) for pid in file.read_text().split()}
+    return found
 
 
 def _lower(what: int, value: int) -> None:

@@ -21,10 +21,9 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NoReturn
 
-from tlpuzzles.border.limits import Limits, adopt_orphans, confine, die_with_parent
+from tlpuzzles.border.limits import Limits, adopt_orphans, children, confine, die_with_parent
 
 MAX_REQUEST = 1 << 20
 ROLES = {
@@ -183,20 +182,13 @@ def _end_strays(statuses: dict[int, int]) -> None:
 
     Again and again, for one that is killed may just have started another.
     """
-    while strays := _children() - set(statuses):
+    while strays := children() - set(statuses):
         for pid in strays:
             try:
                 os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
             except (ProcessLookupError, ChildProcessError):
                 continue
-
-
-def _children() -> set[int]:
-    try:
-        return {int(pid) for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()}
-    except OSError:
-        return set()
 
 
 def _end_all(statuses: dict[int, int]) -> None:
