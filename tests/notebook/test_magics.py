@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ import pytest
 from tests.notebook.conftest import Notebook
 from tlpuzzles.course import catalog
 from tlpuzzles.device.cuda import devices
+from tlpuzzles.notebook.messages import Answer, Asked
+from tlpuzzles.notebook.service import Service
 from tlpuzzles.workspace import attempts
 from tlpuzzles.workspace.folders import shipped
 from tlpuzzles.workspace.hints import read_hints
@@ -37,6 +40,26 @@ def test_a_cell_is_saved_graded_and_recorded(notebook: Notebook, root: Path) -> 
     (attempt,) = attempts.read(root)[ONE.slug].attempts
     assert (attempt.passed, attempt.path) == (True, "01_vector_add/vector_add.py")
     assert attempts.content(root, attempt) == (root / ONE.folder / ONE.file).read_bytes()
+
+
+def test_the_cell_is_graded_whatever_is_saved_while_the_grader_starts(
+    notebook: Notebook, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By another notebook of the same workspace, perhaps."""
+    file, service = root / ONE.folder / ONE.file, notebook.course.service
+
+    def ask_late(asked: Asked, pause: float) -> Iterator[Answer | None]:
+        file.write_text("x = 'another notebook'\n")
+        yield from Service.ask(service, asked, pause)
+
+    monkeypatch.setattr(service, "ask", ask_late)
+    told = _grade(notebook, "import tilelang\nx = (")
+    assert "vector_add.py:3" in told
+    assert "was never closed" in told
+    assert file.read_text() == "x = 'another notebook'\n"
+    (attempt,) = attempts.read(root)[ONE.slug].attempts
+    assert attempt.path == "01_vector_add/vector_add.py"
+    assert attempts.content(root, attempt) == b"# %%exercise 1\nimport tilelang\nx = (\n"
 
 
 def test_the_skeleton_is_not_started(notebook: Notebook, root: Path) -> None:

@@ -54,10 +54,15 @@ class Grader:
     handed_in: Submission | None = None
     """The file as it was read for the last grading, whatever has been saved since."""
 
-    def grade(self, exercise: Exercise, file: Path, skeleton: str, options: Options) -> Result:
-        """Grades one file. Raises NoSubmission or UnknownCase for a wrong use of the command, nothing else."""
+    def grade(
+        self, exercise: Exercise, file: Path, skeleton: str, options: Options, content: bytes | None = None
+    ) -> Result:
+        """Grades one file. Raises NoSubmission or UnknownCase for a wrong use of the command, nothing else.
+
+        `content`: what it held when somebody asked for this, where that was a while ago; None: what it holds now.
+        """
         self.warm.revive()
-        self.handed_in = handed_in = submission.read(file)
+        self.handed_in = handed_in = submission.read(file) if content is None else submission.of(file, content)
         posed = plan(exercise, options.seed, on_cuda=self.device.is_cuda, speed=options.speed, only=options.only)
         with tempfile.TemporaryDirectory(dir=self.scratch, prefix="grading-", ignore_cleanup_errors=True) as folder:
             return _Grading(self, exercise, handed_in, skeleton, posed, options, Path(folder)).result()

@@ -73,8 +73,13 @@ def read(file: Path) -> Submission:
             told = f"The file is {file.stat().st_size >> 20} MiB long; at most 1 MiB is read. Is it the right file?"
             return Submission(file.resolve(), str(file), "", Problem(told), None)
         raise NoSubmission(f"{file} cannot be read: {error.strerror}.") from None
-    text, problem = _decode(data)
-    return Submission(file.resolve(), str(file), text, problem or _syntax(text), data)
+    return of(file, data)
+
+
+def of(file: Path, content: bytes) -> Submission:
+    """What `read` gives of a file with this content, which is at most MAX_BYTES long, whatever is there now."""
+    text, problem = _decode(content)
+    return Submission(file.resolve(), str(file), text, problem or _syntax(text), content)
 
 
 def _decode(data: bytes) -> tuple[str, Problem | None]:

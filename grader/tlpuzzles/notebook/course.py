@@ -40,7 +40,16 @@ class Course:
             showing.show_remark(saved.remark)
         self._grade(
             exercise,
-            Asked(str(root), exercise.slug, chosen.device, chosen.case, chosen.seed, chosen.speed, chosen.portability),
+            Asked(
+                str(root),
+                exercise.slug,
+                saved.text,
+                chosen.device,
+                chosen.case,
+                chosen.seed,
+                chosen.speed,
+                chosen.portability,
+            ),
         )
 
     def hint(self, line: str) -> None:

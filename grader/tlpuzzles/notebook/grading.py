@@ -1,4 +1,4 @@
-"""Grades files for a notebook, as `tlpuzzles grade` does, in the process that the notebook keeps for it."""
+"""Grades cells for a notebook, as `tlpuzzles grade` does, in the process that the notebook keeps for it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Gradings:
             self._device(choice).prepare()
 
     def grade(self, asked: Asked, tell: Callable[[Working], None]) -> Graded | Refused:
-        """Grades one file and keeps the result in the workspace's record. What goes wrong is told, not raised."""
+        """Grades one cell and keeps the result in the workspace's record. What goes wrong is told, not raised."""
         remarks = io.StringIO()
         try:
             with contextlib.redirect_stderr(remarks):
@@ -54,7 +54,7 @@ class Gradings:
         # Marks and the class's GPU are looked for from the current folder on, as a command does it.
         os.chdir(asked.root)
         exercise = catalog.find(asked.exercise)
-        file = Path(exercise.folder, exercise.file)
+        file, content = Path(exercise.folder, exercise.file), asked.text.encode("utf-8")
         device = self._device(asked.device)
         grader = Grader(self.warm, self.scratch, device)
 
@@ -63,7 +63,7 @@ class Gradings:
 
         grader.progress = show
         options = Options(
-            seed=asked.seed if asked.seed is not None else new_seed(file.read_bytes()),
+            seed=asked.seed if asked.seed is not None else new_seed(content),
             only=asked.case,
             portability=asked.portability,
             class_arch=class_arch(file),
@@ -71,7 +71,7 @@ class Gradings:
             thresholds=marks(file, device.shown),
         )
         skeleton = shipped(exercise).file(exercise).read_text(encoding="utf-8")
-        result = grader.grade(exercise, file, skeleton, options)
+        result = grader.grade(exercise, file, skeleton, options, content)
         # It says the same once a process; here each cell has an output of its own.
         remembering.warn.cache_clear()
         remembering.keep_grading(exercise, grader.handed_in, result)

@@ -11,12 +11,14 @@ from tlpuzzles.grading.choices import DeviceChoice, Portability
 
 @dataclass(frozen=True)
 class Asked:
-    """A file of the workspace is to be graded."""
+    """A cell is to be graded, as a file of the workspace."""
 
     root: str
     """Of the workspace."""
     exercise: str
     """Its slug."""
+    text: str
+    """The file as it was saved: when this is read, the workspace may have another, by another notebook perhaps."""
     device: DeviceChoice = DeviceChoice.AUTO
     case: str | None = None
     seed: int | None = None

@@ -15,9 +15,10 @@ from tlpuzzles.workspace.replacing import read_present, replace
 
 @dataclass(frozen=True)
 class Saved:
-    """Where a cell was saved."""
+    """Where a cell was saved, and as what."""
 
     file: Path
+    text: str
     remark: str = ""
     """Where to find what was there before, if that is news to the learner."""
 
@@ -25,12 +26,13 @@ class Saved:
 def save(exercise: Exercise, root: Path, cell: str) -> Saved:
     """Raises UsageError if that cannot be done; the file is as it was then."""
     file = Folders(root).file(exercise)
-    content = as_file(exercise, cell).encode("utf-8")
+    text = as_file(exercise, cell)
+    content = text.encode("utf-8")
     before = read_present(file, root)
     remark = "" if before is None or before == content else _keep(exercise, root, file, before, cell)
     if before != content:
         replace(file, content, root)
-    return Saved(file, remark)
+    return Saved(file, text, remark)
 
 
 def as_file(exercise: Exercise, cell: str) -> str:
