@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import threading
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import pytest
 from tests.notebook.conftest import Notebook
 from tlpuzzles.course import catalog
 from tlpuzzles.device.cuda import devices
+from tlpuzzles.errors import UsageError
 from tlpuzzles.notebook.messages import Answer, Asked
 from tlpuzzles.notebook.service import Service
 from tlpuzzles.workspace import attempts
@@ -164,6 +166,42 @@ def test_a_record_that_cannot_be_used_costs_no_work_and_no_grading(notebook: Not
     assert aside.read_text() == "# %%exercise 1\nx = (\n"
     assert any(str(aside) in text for text in shown.texts)
     assert "This grading is not kept" in notebook.run(f"%%exercise 1\n{SKELETON}").text
+
+
+@pytest.mark.parametrize("damage", ["junk", "a folder"])
+def test_without_a_record_no_work_is_written_over(notebook: Notebook, root: Path, damage: str) -> None:
+    file, database = root / ONE.folder / ONE.file, root / ".tlpuzzles" / "progress.db"
+    database.parent.mkdir(exist_ok=True)
+    if damage == "junk":
+        database.write_bytes(b"j" * 2000)
+    else:
+        database.mkdir()
+    file.write_text("# PRECIOUS")
+    file.with_name("vector_add.before.py").write_text("# the learner's own")
+    for cell in ("x = (", "x = [", "x = {"):
+        shown = notebook.run(f"%%exercise 1\n{cell}")
+    aside = {path.name: path.read_text() for path in file.parent.glob("vector_add.before*")}
+    assert aside == {
+        "vector_add.before.py": "# the learner's own",
+        "vector_add.before-2.py": "# PRECIOUS",
+        "vector_add.before-3.py": "# %%exercise 1\nx = (\n",
+        "vector_add.before-4.py": "# %%exercise 1\nx = [\n",
+    }
+    assert any(str(file.with_name("vector_add.before-4.py")) in text for text in shown.texts)
+
+
+@pytest.mark.parametrize(
+    ("cell", "told"),
+    [("x = 1\ny = 2 #\ud800", "Line 3 of the cell has half a character (U+D800)"), ("#" * (1 << 20), "1024 KiB")],
+)
+def test_a_cell_that_cannot_be_graded_is_not_saved(notebook: Notebook, root: Path, cell: str, told: str) -> None:
+    file = root / ONE.folder / ONE.file
+    _grade(notebook, SKELETON)
+    with pytest.raises(UsageError, match=re.escape(told)):
+        notebook.course.exercise("1", cell)
+    assert file.read_text("utf-8") == f"# %%exercise 1\n{SKELETON}"
+    # Which leaves nothing that keeps the next cell from being saved.
+    assert "was never closed" in _grade(notebook, "x = (")
 
 
 def test_a_workspace_that_is_gone_is_said(notebook: Notebook, root: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tlpuzzles.errors import UsageError
 from tlpuzzles.workspace import replacing
-from tlpuzzles.workspace.replacing import read_present, replace
+from tlpuzzles.workspace.replacing import put_aside, read_present, replace
 
 
 @pytest.fixture
@@ -50,6 +50,25 @@ def test_a_fault_on_the_way_leaves_the_file(root: Path, monkeypatch: pytest.Monk
         replace(file, b"new", root)
     assert file.read_text() == "old"
     assert list(root.iterdir()) == [file]
+
+
+def test_what_is_put_aside_writes_over_nothing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = root / "kernel.py"
+    (root / "kernel.before.py").symlink_to("nowhere")
+    (root / "kernel.before-2.py").mkdir()
+    assert put_aside(file, b"one", root) == root / "kernel.before-3.py"
+    assert put_aside(file, b"two", root) == root / "kernel.before-4.py"
+    # What is there need not be put there again.
+    assert put_aside(file, b"one", root) == root / "kernel.before-3.py"
+    assert [(root / f"kernel.before-{number}.py").read_bytes() for number in (3, 4)] == [b"one", b"two"]
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(replacing.os, "fsync", full)
+    with pytest.raises(UsageError, match=r"was not replaced.*No space left on device"):
+        put_aside(file, b"three", root)
+    assert not (root / "kernel.before-5.py").exists()
 
 
 def test_a_link_is_followed_within_the_workspace_only(root: Path, tmp_path: Path) -> None:

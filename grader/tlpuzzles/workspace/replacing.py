@@ -7,6 +7,7 @@ import errno
 import os
 import stat
 import tempfile
+from itertools import count
 from pathlib import Path
 
 from tlpuzzles.errors import UsageError
@@ -42,6 +43,29 @@ def replace(file: Path, content: bytes, root: Path) -> None:
         raise UsageError(f"{file} cannot be written: {error.strerror}. It is as it was.") from None
 
 
+def put_aside(file: Path, content: bytes, root: Path) -> Path:
+    """Writes the content beside the file, under the first name that is free: vector_add.before.py, and then
+    vector_add.before-2.py, ... Returns the path; of one that has this very content already, where that comes first.
+
+    Raises UsageError if that cannot be done.
+    """
+    folder = _inside(file.parent, root)
+    for number in count(1):
+        name = f"{file.stem}.before{'' if number == 1 else f'-{number}'}{file.suffix}"
+        if not _is(folder / name, content):
+            try:
+                _write_new(folder / name, content)
+            except FileExistsError:
+                continue
+            except OSError as error:
+                raise UsageError(
+                    f"{file} was not replaced: what is in it cannot be put aside. {file.with_name(name)} cannot be "
+                    f"written: {error.strerror}."
+                ) from None
+        break
+    return file.with_name(name)
+
+
 def write_whole(file: Path, content: bytes) -> None:
     """Writes the file anew, with the permissions that it had. Raises OSError if that cannot be done; then it is as it
     was. The file is not followed if it is a link."""
@@ -59,6 +83,27 @@ def write_whole(file: Path, content: bytes) -> None:
     except BaseException:
         new.unlink(missing_ok=True)
         raise
+    _settle(file.parent)
+
+
+def _is(file: Path, content: bytes) -> bool:
+    """Whether that is a file with this content."""
+    try:
+        return read_plain(file, len(content)) == content
+    except OSError:
+        return False
+
+
+def _write_new(file: Path, content: bytes) -> None:
+    """Raises FileExistsError if anything has that name, and OSError if it cannot be written; then nothing is left."""
+    with file.open("xb") as written:
+        try:
+            written.write(content)
+            written.flush()
+            os.fsync(written.fileno())
+        except BaseException:
+            file.unlink(missing_ok=True)
+            raise
     _settle(file.parent)
 
 
