@@ -14,6 +14,7 @@ from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.manager import KernelManager, start_new_kernel
 
 from tlpuzzles.course import catalog
+from tlpuzzles.notebook.place import made
 from tlpuzzles.workspace.folders import shipped
 
 ONE = catalog.find("1")
@@ -28,6 +29,15 @@ service = Service()
 service.start()
 print(service._process.pid, flush=True)
 time.sleep(60)
+"""
+
+
+COMMAND = """
+import sys
+from pathlib import Path
+from tlpuzzles.notebook.commands import run
+
+run(["grade", "1", "--device", "cpu"], Path(sys.argv[1]))
 """
 
 
@@ -119,6 +129,24 @@ def test_the_stop_button_ends_the_grading_and_not_the_notebook(folder: Path) -> 
     finally:
         client.stop_channels()
         manager.shutdown_kernel(now=True)
+
+
+def test_a_command_ends_with_a_notebook_that_is_killed(tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    root = made(tmp_path / "kernels")
+    (root / ONE.folder / ONE.file).write_text(HANGS)
+    with subprocess.Popen(
+        [sys.executable, "-c", COMMAND, str(root)], stdout=subprocess.PIPE, env=environment, text=True
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if "tracing the kernel" in line:
+                break
+        below = _descendants(process.pid)
+        assert below
+        process.send_signal(signal.SIGKILL)
+    assert all(_is_gone(pid, 10) for pid in below)
+    assert list(tmp_path.glob("tlpuzzles-*")) == []
 
 
 def test_the_grader_ends_with_a_notebook_that_is_killed(tmp_path: Path) -> None:

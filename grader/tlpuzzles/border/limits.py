@@ -44,9 +44,9 @@ def confine(limits: Limits) -> None:
         _lower(resource.RLIMIT_AS, limits.memory)
 
 
-def die_with_parent() -> None:
-    """Has the calling process killed when the thread that started it ends, however that ends."""
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+def die_with_parent(by: signal.Signals = signal.SIGKILL) -> None:
+    """Has the calling process signalled when the thread that started it ends, however that ends."""
+    _prctl(_PR_SET_PDEATHSIG, by)
 
 
 def hide() -> None:
