@@ -62,6 +62,31 @@ def test_a_workspace_that_is_made_again_keeps_its_files(tmp_path: Path) -> None:
     assert (root / "course.toml").is_file()
 
 
+@pytest.mark.parametrize("refused", ["Error: credential propagation was unsuccessful", "mount failed"])
+def test_a_drive_that_is_refused_is_said(colab: Path, monkeypatch: pytest.MonkeyPatch, refused: str) -> None:
+    def mount(where: str) -> None:
+        raise ValueError(refused)
+
+    module = ModuleType("google.colab")
+    module.drive = SimpleNamespace(mount=mount)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "google", ModuleType("google"))
+    monkeypatch.setitem(sys.modules, "google.colab", module)
+    with pytest.raises(UsageError, match=f"was not mounted: {refused}"):
+        place.mount()
+
+
+def test_a_whole_path_that_the_environment_names_needs_no_current_folder(
+    colab: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(colab)
+    colab.rmdir()
+    monkeypatch.setenv(place.VARIABLE, str(tmp_path / "mine"))
+    assert place.made(place.usual()) == tmp_path / "mine"
+    monkeypatch.setenv(place.VARIABLE, "mine")
+    with pytest.raises(UsageError, match="no longer exists"):
+        place.made(place.usual())
+
+
 @pytest.mark.parametrize("gives", [True, False])
 def test_the_drive_is_mounted_when_it_is_asked_for(colab: Path, monkeypatch: pytest.MonkeyPatch, gives: bool) -> None:
     def mount(where: str) -> None:

@@ -190,7 +190,7 @@ def import_path() -> list[str]:
     """Where a process of ours imports from: as this one, without the current folder, where a learner's torch.py could
     stand in for torch."""
     ours = str(Path(__file__).resolve().parents[2])
-    here = str(Path.cwd())
+    here = _current_folder()
     return [path for path in sys.path if path not in ("", ".") and (path != here or path == ours)]
 
 
@@ -200,6 +200,14 @@ def _environment_of(pid: int) -> str:
         return Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace")
     except OSError:
         return ""
+
+
+def _current_folder() -> str | None:
+    """None if it has been deleted: then nothing can be imported from it."""
+    try:
+        return str(Path.cwd())
+    except FileNotFoundError:
+        return None
 
 
 class _pipe:  # noqa: N801 - used like a function

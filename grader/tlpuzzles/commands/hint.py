@@ -12,9 +12,8 @@ from tlpuzzles.commands.reading import for_terminal
 from tlpuzzles.commands.remembering import keep_hint
 from tlpuzzles.course import catalog
 from tlpuzzles.course.vocabulary import Exercise
-from tlpuzzles.errors import UsageError
 from tlpuzzles.workspace.folders import current_folder
-from tlpuzzles.workspace.hints import read_hints
+from tlpuzzles.workspace.hints import hint_at, read_hints
 
 
 def hint(
@@ -45,12 +44,10 @@ def print_hint(exercise: Exercise, level: int, *, further: str, lesson: str) -> 
     for a level that there is not."""
     here = current_folder()
     hints = read_hints(exercise, here)
-    if not 1 <= level <= len(hints):
-        raise UsageError(f"Exercise {exercise.number} has {len(hints)} hints: --level goes from 1 to {len(hints)}.")
+    text = hint_at(exercise, hints, level)
     out = console()
     out.print(f"[bold]{exercise.number} {exercise.slug}[/]: hint {level} of {len(hints)}")
     out.print()
-    text = hints[level - 1]
     print_markdown(for_terminal(text) if on_terminal() else text)
     out.print()
     if level < len(hints) - 1:

@@ -13,8 +13,7 @@ from tlpuzzles.errors import UsageError
 from tlpuzzles.notebook import arguments, commands, place, saving, showing
 from tlpuzzles.notebook.messages import Asked, Graded, Refused, Working
 from tlpuzzles.notebook.service import Ended, Service
-from tlpuzzles.workspace.folders import current_folder
-from tlpuzzles.workspace.hints import read_hints
+from tlpuzzles.workspace.hints import hint_at, read_hints
 
 PAUSE = 0.25
 """Seconds between two looks at the clock while a grading goes on."""
@@ -60,12 +59,12 @@ class Course:
         exercise = catalog.find(chosen.name)
         root = self._workspace()
         hints = read_hints(exercise, root)
-        level = chosen.level or min(self._hints.get(exercise.slug, 0) + 1, len(hints))
-        if not 1 <= level <= len(hints):
-            raise UsageError(f"Exercise {exercise.number} has {len(hints)} hints: --level goes from 1 to {len(hints)}.")
+        next_level = min(self._hints.get(exercise.slug, 0) + 1, len(hints))
+        level = next_level if chosen.level is None else chosen.level
+        hint = hint_at(exercise, hints, level)
         self._hints[exercise.slug] = level
         head = f"**{exercise.number} {exercise.slug}: hint {level} of {len(hints)}**"
-        showing.show_markdown(f"{head}\n\n{for_terminal(hints[level - 1])}\n\n{_further(level, len(hints), exercise)}")
+        showing.show_markdown(f"{head}\n\n{for_terminal(hint)}\n\n{_further(level, len(hints), exercise)}")
         keep_hint(exercise, level, root)
 
     def workspace(self, line: str) -> None:
@@ -75,7 +74,7 @@ class Course:
             raise UsageError("%workspace takes a folder or --drive, not both.")
         before = self._root
         if chosen.drive or chosen.folder:
-            self._root = place.made(place.mount() if chosen.drive else current_folder() / chosen.folder)
+            self._root = place.made(place.mount() if chosen.drive else Path(chosen.folder))
             if before is not None and before != self._root:
                 showing.show_remark(f"What you did so far stays in {before}.")
             self._tell_where()
@@ -99,7 +98,7 @@ class Course:
     def _workspace(self) -> Path:
         """Chosen when it is first needed, and made whole again where it lacks something. Raises UsageError."""
         if self._root is None:
-            self._root = place.made(place.usual(current_folder()))
+            self._root = place.made(place.usual())
             self._tell_where()
         elif not self._root.is_dir():
             raise UsageError(

@@ -18,13 +18,14 @@ VARIABLE = "TLPUZZLES_WORKSPACE"
 """In the environment: the folder to take, whatever else there is."""
 
 
-def usual(here: Path) -> Path:
+def usual(here: Path | None = None) -> Path:
     """The workspace to take where none was named: that around the notebook, else on a mounted Google Drive, else on
-    Colab's disk, else in the home folder."""
+    Colab's disk, else in the home folder. `here`: the notebook's folder, if it is not the current one. Raises
+    UsageError if the latter has been deleted."""
     named = os.environ.get(VARIABLE)
     if named:
         return Path(named)
-    around = workspace_root(here)
+    around = workspace_root(here or _current_folder())
     if around is not None and not is_shipped(catalog.exercises()[0], around):
         return around
     if MY_DRIVE.is_dir():
@@ -36,7 +37,7 @@ def usual(here: Path) -> Path:
 
 def made(folder: Path) -> Path:
     """That workspace, from / on, with every file that it lacks. Raises UsageError if it cannot be one."""
-    root = Path(os.path.abspath(folder.expanduser()))  # noqa: PTH100 - links are not followed: it is told as it was named
+    root = _from_root(folder)
     if is_shipped(catalog.exercises()[0], root):
         raise UsageError(
             f"{root} is where the course itself keeps its exercises. Name a folder of your own: %workspace ~/{NAME}"
@@ -46,6 +47,28 @@ def made(folder: Path) -> Path:
     except UsageError as error:
         raise UsageError(str(error).replace("tlpuzzles init DIR", "%workspace FOLDER")) from None
     return root
+
+
+def _from_root(folder: Path) -> Path:
+    """The same folder, from / on. Raises UsageError."""
+    try:
+        folder = folder.expanduser()
+    except RuntimeError:
+        raise UsageError(f"{folder} is in the home folder of nobody here. Name a folder from / on.") from None
+    # Where a whole path was named, it does not matter what became of the current folder.
+    whole = folder if folder.is_absolute() else _current_folder() / folder
+    return Path(os.path.abspath(whole))  # noqa: PTH100 - links are not followed: it is told as it was named
+
+
+def _current_folder() -> Path:
+    """Raises UsageError if it has been deleted."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise UsageError(
+            "The folder that this notebook runs in no longer exists. Go to another one with %cd, or name your "
+            "workspace from / on, as in %workspace ~/tlpuzzles"
+        ) from None
 
 
 def about(root: Path) -> str:
@@ -66,7 +89,12 @@ def mount() -> Path:
             raise UsageError(
                 "There is no Google Drive here: this is not Colab. Name a folder: %workspace ~/tlpuzzles"
             ) from None
-        drive.mount(str(DRIVE))
+        try:
+            drive.mount(str(DRIVE))
+        except Exception as error:  # noqa: BLE001 - Colab names no kinds: refused, not answered, out of time
+            raise UsageError(
+                f"Your Google Drive was not mounted: {error}. Run the cell again, or work without: %workspace"
+            ) from None
     if not MY_DRIVE.is_dir():
         raise UsageError("Your Google Drive was not mounted. Run the cell again, or work without: %workspace")
     return MY_DRIVE / NAME

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from tlpuzzles.course.vocabulary import Exercise
@@ -35,6 +36,14 @@ def read_hints(exercise: Exercise, start: Path) -> tuple[str, ...]:
     if not hints:
         raise UsageError(f'{path} has no hints: no heading "## Level 1" was found in it.')
     return hints
+
+
+def hint_at(exercise: Exercise, hints: Sequence[str], level: int) -> str:
+    """One of the hints of an exercise, the first of which has level 1. Raises UsageError for a level that there is
+    not."""
+    if not 1 <= level <= len(hints):
+        raise UsageError(f"Exercise {exercise.number} has {len(hints)} hints: --level goes from 1 to {len(hints)}.")
+    return hints[level - 1]
 
 
 def split_hints(text: str) -> tuple[str, ...]:
