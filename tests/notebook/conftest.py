@@ -12,6 +12,7 @@ from IPython.utils.capture import capture_output
 from traitlets.config import Config
 
 from tlpuzzles.notebook.course import Course
+from tlpuzzles.notebook.magics import OURS
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,10 @@ class Notebook:
         assert ran.success
         assert "Traceback" not in captured.stdout + captured.stderr
         bundles = [output.data for output in captured.outputs]
+        told = "".join(text for bundle in bundles for text in bundle.values())
+        assert OURS not in told, told
+        # What is shown is no terminal's, and can be sent.
+        assert "\x1b" not in told.encode("utf-8").decode("utf-8")
         return Shown(
             [bundle["text/plain"] for bundle in bundles],
             [bundle["text/html"] for bundle in bundles if "text/html" in bundle],
@@ -58,6 +63,9 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Notebook]:
     """One for all tests of a file: the process that grades takes seconds to be ready."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("IPYTHONDIR", str(tmp_path_factory.mktemp("ipython")))
+        # As Jupyter has them.
+        for name in ("CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR"):
+            patch.setenv(name, "1")
         shell = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
         notebook = Notebook(shell)
         notebook.run("%load_ext tlpuzzles.notebook")

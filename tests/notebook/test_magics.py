@@ -99,6 +99,17 @@ def test_one_case_again_with_its_seed(notebook: Notebook) -> None:
         ("%hint", "%hint 1"),
         ("%hint 99", "6  flash_attention"),
         ("%hint 1 --level 9", "--level goes from 1 to 4"),
+        ("%hint 1 --level 0", "--level goes from 1 to 4"),
+        ("%hint 1 --level -5", "--level goes from 1 to 4"),
+        ("%%exercise 1 \ud800\nx = 1", "(U+D800)"),
+        ("%exercise \ud800", "%%exercise \\ud800"),
+        ("%hint \ud800", "(U+D800)"),
+        ("%workspace \0", "(U+0000)"),
+        ("%tlpuzzles grade \0", "(U+0000)"),
+        ("%tlpuzzles \ud800", "(U+D800)"),
+        ("%tlpuzzles watch", "begin the cell with %%exercise N"),
+        ("%tlpuzzles --ascii watch 1 --device cpu", "begin the cell with %%exercise N"),
+        ("%workspace ~nobody-has-this-name/mine", "home folder of nobody"),
         ("%workspace a --drive", "not both"),
         ("%workspace --drive", "not Colab"),
     ],
@@ -113,6 +124,13 @@ def test_a_gpu_that_is_not_there_is_said(notebook: Notebook) -> None:
     told = _grade(notebook, ANSWER, "--device cuda")
     assert told.startswith("No GPU can be used")
     assert "%tlpuzzles doctor" in told
+
+
+def test_a_hint_that_is_not_there_counts_for_nothing(notebook: Notebook, root: Path) -> None:
+    six = catalog.find("6")
+    notebook.run("%hint 6 --level 0")
+    assert six.slug not in attempts.read(root)
+    assert "hint 1 of" in notebook.run("%hint 6").text
 
 
 def test_hints_go_further_with_each_call(notebook: Notebook, root: Path) -> None:
@@ -216,6 +234,31 @@ def test_a_folder_that_cannot_be_a_workspace_is_said(notebook: Notebook, root: P
     assert "%workspace" in told
     assert "course itself keeps its exercises" in notebook.run(f"%workspace '{shipped(ONE).root}'").text
     assert notebook.run("%workspace").text == f"Your workspace: {root}"
+
+
+def test_a_folder_that_is_gone_is_no_concern_of_a_workspace_elsewhere(
+    notebook: Notebook, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "gone").rmdir()
+    assert "no longer exists" in notebook.run("%workspace mine").text
+    for named, folder in ((f"'{tmp_path / 'other'}'", tmp_path / "other"), ("~/mine", tmp_path / "mine")):
+        assert notebook.run(f"%workspace {named}").text.startswith(f"Your workspace: {folder}")
+        assert (folder / "course.toml").is_file()
+    assert "0 of 8 passed" in notebook.run("%progress").printed
+    notebook.course.service.stop()
+    assert "[NOT STARTED]" in _grade(notebook, SKELETON)
+
+
+def test_what_nobody_thought_of_is_a_sentence_too(notebook: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(line: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(notebook.course.service, "ask", fail)
+    with pytest.raises(AssertionError, match="An error of ours"):
+        notebook.run("%%exercise 1\nx = 1")
 
 
 def test_a_grader_that_dies_is_said_and_the_next_cell_has_another(notebook: Notebook) -> None:

@@ -52,6 +52,11 @@ def parse(parser: argparse.ArgumentParser, line: str) -> argparse.Namespace:
 
 def split(line: str) -> Sequence[str]:
     """The words of a line, as a shell would part them. Raises UsageError."""
+    if strange := next((char for char in line if char == "\0" or "\ud800" <= char <= "\udfff"), None):
+        raise UsageError(
+            f"{line!r} cannot be read: it has a character (U+{ord(strange):04X}) that is in no name and in no path. "
+            "Take it out, and run the cell again."
+        )
     try:
         return shlex.split(line)
     except ValueError as error:

@@ -15,6 +15,7 @@ from tlpuzzles.notebook.showing import show_problem
 
 P = ParamSpec("P")
 
+OURS = "An error of ours, not of yours"
 _ATTRIBUTE = "_tlpuzzles_course"
 """Of the shell: what is loaded, to unload it."""
 
@@ -56,6 +57,10 @@ def _told(magic: Callable[P, None]) -> Callable[P, None]:
             show_problem(str(error))
         except KeyboardInterrupt:
             show_problem("Stopped.")
+        except Exception as error:  # noqa: BLE001 - our lines say nothing to a learner
+            show_problem(
+                f"{OURS}: {type(error).__name__}: {error}\nRun the cell again; if that does not help: %tlpuzzles doctor"
+            )
 
     return told
 

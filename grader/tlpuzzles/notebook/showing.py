@@ -25,17 +25,17 @@ _RED, _GREY = "#c93c37", "#8c959f"
 
 def show_problem(text: str) -> None:
     """Something cannot be done; the text says what to do instead."""
-    _display(_box(text, _RED), raw=True)
+    _display(_whole(_box(text, _RED)), raw=True)
 
 
 def show_remark(text: str) -> None:
-    _display(_box(text, _GREY), raw=True)
+    _display(_whole(_box(text, _GREY)), raw=True)
 
 
 def show_markdown(text: str) -> None:
     """A page of the course: rendered where that can be done."""
     told = for_notebook(text)
-    _display({"text/plain": told, "text/markdown": told}, raw=True)
+    _display(_whole({"text/plain": told, "text/markdown": told}), raw=True)
 
 
 def _box(text: str, colour: str) -> dict[str, str]:
@@ -44,6 +44,11 @@ def _box(text: str, colour: str) -> dict[str, str]:
         "text/plain": told,
         "text/html": f'<div style="{_BOX.format(colour=colour)}">{escape(told)}</div>',
     }
+
+
+def _whole(bundle: dict[str, str]) -> dict[str, str]:
+    """Without halves of characters, such as stand for bytes of a path: a message with one never arrives."""
+    return {kind: text.encode("utf-8", "backslashreplace").decode("utf-8") for kind, text in bundle.items()}
 
 
 @dataclass
@@ -60,7 +65,7 @@ class Place:
     _is_told: bool = False
 
     def __enter__(self) -> Place:
-        self._handle = _display(self._now(), raw=True, display_id=True)
+        self._handle = _display(_whole(self._now()), raw=True, display_id=True)
         return self
 
     def __exit__(
@@ -91,7 +96,7 @@ class Place:
         self._put(_box(text, _RED))
 
     def _put(self, bundle: dict[str, str]) -> None:
-        self._handle.update(bundle, raw=True)
+        self._handle.update(_whole(bundle), raw=True)
         self._shown = time.monotonic()
 
     def _now(self) -> dict[str, str]:

@@ -21,6 +21,11 @@ def words(module: str, arguments: Sequence[str] = ()) -> list[str]:
     return [sys.executable, "-I", "-c", _BOOT, json.dumps(import_path()), module, *arguments]
 
 
+_COLOURING = ("CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "PYTHON_COLORS", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
+"""Variables that make programs write for a terminal where there is none. Jupyter sets some of them."""
+
+
 def environment(**more: str) -> dict[str, str]:
     """The notebook's own, without what makes programs write for the notebook's terminal, which is none."""
-    return {**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8", **more}
+    own = {name: value for name, value in os.environ.items() if name not in _COLOURING}
+    return {**own, "PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8", **more}
