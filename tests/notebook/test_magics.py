@@ -157,6 +157,39 @@ def test_commands_run_in_the_workspace(notebook: Notebook, root: Path) -> None:
     assert "Start here" in notebook.run("%tlpuzzles").printed
 
 
+SAYS = "`tlpuzzles grade 1` tlpuzzles hint 2, tlpuzzles progress"
+
+
+def test_what_the_learner_says_is_not_put_into_other_words(notebook: Notebook, root: Path) -> None:
+    shown = notebook.run(f"%%exercise 1 --device cpu\nprint({SAYS!r})\nraise ValueError({SAYS[::-1]!r}[::-1])")
+    for report in (shown.text, shown.pages[-1]):
+        assert report.count(SAYS) >= 2  # printed, and raised
+        assert "%hint 1" in report
+        assert "%hint 2" not in report
+    shown = notebook.run(f"%%exercise 1\nx = (  # {SAYS}")
+    for report in (shown.text, shown.pages[-1]):
+        assert SAYS in report
+        assert "%%exercise 1" in report
+    # The commands, too.
+    printed = notebook.run("%tlpuzzles grade 1 --device cpu").printed
+    assert SAYS in printed
+    assert "%hint 1" in printed
+    printed = notebook.run("%tlpuzzles diff 1").printed
+    assert f"+x = (  # {SAYS}" in printed
+    assert f"-print({SAYS!r})" in printed
+    assert SAYS in notebook.run("%tlpuzzles grade 1 --device cpu --json").printed
+    assert SAYS in notebook.run("%tlpuzzles inspect 1").printed
+
+
+def test_commands_are_told_as_they_are_typed(notebook: Notebook, root: Path) -> None:
+    assert "%tlpuzzles show 1" in notebook.run("%tlpuzzles --help").printed
+    told = notebook.run("%tlpuzzles restore 1 --attempt 7").printed
+    assert "`%tlpuzzles restore 1` lists" in told
+    assert "%%exercise 1" in notebook.run("%tlpuzzles show 1").printed
+    assert "Usage: %tlpuzzles diff" in notebook.run("%tlpuzzles diff --help").printed
+    assert "%tlpuzzles diff 6 --with best" in notebook.run("%tlpuzzles diff --help").printed
+
+
 def test_work_that_a_cell_replaces_is_kept(notebook: Notebook, root: Path) -> None:
     file = root / ONE.folder / ONE.file
     _grade(notebook, "x = (")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tools.notebooks.pictures import as_uri
 
 from tlpuzzles.commands.reading import glossary_words
-from tlpuzzles.notebook.wording import for_notebook
+from tlpuzzles.wording import for_notebook
 from tlpuzzles.workspace.glossary import Term
 
 TASK = "The task"

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from inspect import getdoc
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 import typer.main
+
+from tlpuzzles.wording import here, in_notebook
 
 if TYPE_CHECKING:
     from tlpuzzles.cli import Command
@@ -33,17 +36,19 @@ Exit status: 0 passed, 1 failed or not started,
 
 def run(commands: Sequence[Command], arguments: Sequence[str]) -> None:
     """Runs the command that the arguments name. Ends in SystemExit; errors of a command come through as they are."""
-    typer.main.get_command(_application(commands, arguments))(list(arguments), prog_name="tlpuzzles")
+    name = "%tlpuzzles" if in_notebook() else "tlpuzzles"
+    typer.main.get_command(_application(commands, arguments))(list(arguments), prog_name=name)
 
 
 def _application(commands: Sequence[Command], arguments: Sequence[str]) -> typer.Typer:
     # Plain help: rich's takes 0.15 s more and, in some releases of typer, imports pydantic.
     app = typer.Typer(rich_markup_mode=None)
-    app.callback(invoke_without_command=True, help=ABOUT)(_top)
+    app.callback(invoke_without_command=True, help=here(ABOUT))(_top)
     named = next((word for word in _to_complete() or arguments if not word.startswith("-")), None)
     for command in commands:
         function = command.load() if command.name == named else _not_named
-        app.command(command.name, short_help=command.summary)(function)
+        told = here(getdoc(function) or "")
+        app.command(command.name, short_help=command.summary, help=told)(function)
     return app
 
 

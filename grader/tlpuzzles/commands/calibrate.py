@@ -20,6 +20,7 @@ from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.device.cuda import devices
 from tlpuzzles.errors import UsageError
 from tlpuzzles.grading.choices import DeviceChoice, Portability
+from tlpuzzles.wording import here
 from tlpuzzles.workspace.folders import current_folder, find_workspace, shipped
 
 if TYPE_CHECKING:
@@ -305,5 +306,5 @@ def _print_next(file: Path, found: Sequence[Calibrated], known: Thresholds) -> N
     typer.echo()
     number = catalog.find(found[0].threshold.exercise).number
     typer.echo("Next: read it, and try it on a kernel that should pass and on one that should not, as in")
-    typer.echo(f"  tlpuzzles grade {number} my-kernel.py")
+    typer.echo(here(f"  tlpuzzles grade {number} my-kernel.py"))
     typer.echo(f"`grade` takes it from beside {MARKER}, by the name {FILE}. So learners get it with their workspace.")

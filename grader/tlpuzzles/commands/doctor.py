@@ -12,6 +12,7 @@ from tlpuzzles.commands.output import console, on_terminal
 from tlpuzzles.doctor.finding import Finding, Status
 from tlpuzzles.doctor.look import look
 from tlpuzzles.doctor.rules import judge
+from tlpuzzles.wording import here
 
 STYLES = {Status.OK: "green", Status.WARNING: "yellow", Status.PROBLEM: "bold red"}
 
@@ -49,7 +50,7 @@ def _print(findings: list[Finding]) -> None:
         for finding in findings:
             typer.echo(f"{finding.status.value}\t{finding.name}\t{finding.says}")
             if finding.fix:
-                typer.echo(f"\t\tTo do: {finding.fix}")
+                typer.echo(f"\t\tTo do: {here(finding.fix)}")
     counts = {status: sum(finding.status is status for finding in findings) for status in Status}
     typer.echo()
     if counts[Status.PROBLEM]:
@@ -71,7 +72,7 @@ def _print_table(findings: list[Finding]) -> None:
     for finding in findings:
         says = Text(finding.says)
         if finding.fix:
-            says.append(f"\n{finding.fix}", style="cyan")
+            says.append(f"\n{here(finding.fix)}", style="cyan")
         table.add_row(Text(finding.status.value, style=STYLES[finding.status]), finding.name, says)
     console().print(table)
 

@@ -6,6 +6,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from tlpuzzles.wording import here
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -17,9 +19,9 @@ def on_terminal() -> bool:
 
 def console(*, stderr: bool = False) -> Console:
     """A console that colours nothing by guess: numbers and paths in our sentences stay as they are."""
-    from rich.console import Console
+    from tlpuzzles.commands.telling import Telling
 
-    return Console(stderr=stderr, highlight=False)
+    return Telling(stderr=stderr, highlight=False)
 
 
 def print_error(message: str) -> None:
@@ -28,7 +30,7 @@ def print_error(message: str) -> None:
 
     # Not wrapped when piped: a path that is broken over two lines cannot be found by a program.
     out = console(stderr=True)
-    out.print(Text.assemble(("Error: ", "bold red"), plain(message)), soft_wrap=not out.is_terminal)
+    out.print(Text.assemble(("Error: ", "bold red"), plain(here(message))), soft_wrap=not out.is_terminal)
 
 
 def warn(text: str) -> None:
@@ -48,6 +50,7 @@ def print_quiet(message: str) -> None:
 
 def print_markdown(text: str) -> None:
     """Prints a lesson or a hint: rendered on a terminal, else as it was written."""
+    text = here(text)
     if not on_terminal():
         import typer
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -12,7 +11,6 @@ from pathlib import Path
 
 from tlpuzzles.errors import UsageError
 from tlpuzzles.notebook.starting import environment, words
-from tlpuzzles.notebook.wording import for_notebook
 
 PATIENCE = 5.0
 """Seconds that an interrupted command has to end."""
@@ -20,8 +18,6 @@ WATCH = "watch"
 """The one command that ends only when a key is pressed."""
 TAB = 16
 """Columns of what a command writes into a pipe with tabs between."""
-
-_COLOUR = re.compile(r"(\x1b\[[0-9;]*m)")
 
 
 def run(arguments: Sequence[str], root: Path) -> int:
@@ -49,7 +45,7 @@ def run(arguments: Sequence[str], root: Path) -> int:
         assert process.stdout is not None
         try:
             for line in process.stdout:
-                sys.stdout.write(_in_notebook(line))
+                sys.stdout.write(line.expandtabs(TAB))
                 sys.stdout.flush()
         except BaseException:
             process.send_signal(signal.SIGINT)
@@ -59,10 +55,3 @@ def run(arguments: Sequence[str], root: Path) -> int:
                 process.kill()
             raise
     return process.returncode
-
-
-def _in_notebook(line: str) -> str:
-    """Colours stay: notebooks show them."""
-    parts = _COLOUR.split(line)
-    parts[::2] = map(for_notebook, parts[::2])
-    return "".join(parts).expandtabs(TAB)

@@ -10,7 +10,7 @@ from typing import Any
 
 import IPython.display
 
-from tlpuzzles.notebook.wording import for_notebook
+from tlpuzzles.wording import for_notebook
 
 _display: Any = IPython.display.display  # untyped
 
@@ -89,7 +89,7 @@ class Place:
 
     def report(self, html: str, text: str) -> None:
         self._is_told = True
-        self._put({"text/plain": for_notebook(text), "text/html": for_notebook(html)})
+        self._put({"text/plain": text, "text/html": html})
 
     def problem(self, text: str) -> None:
         self._is_told = True

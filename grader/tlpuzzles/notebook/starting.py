@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from tlpuzzles.border.children import import_path
+from tlpuzzles.wording import NOTEBOOK
 
 _BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); "
@@ -26,6 +27,7 @@ _COLOURING = ("CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "PYTHON_COLORS", "TTY
 
 
 def environment(**more: str) -> dict[str, str]:
-    """The notebook's own, without what makes programs write for the notebook's terminal, which is none."""
+    """The notebook's own, without what makes programs write for the notebook's terminal, which is none; and with what
+    makes ours write for a notebook."""
     own = {name: value for name, value in os.environ.items() if name not in _COLOURING}
-    return {**own, "PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8", **more}
+    return {**own, NOTEBOOK: "1", "PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8", **more}

@@ -13,6 +13,7 @@ from tlpuzzles.report.reported import Reported
 from tlpuzzles.report.sights import landmark_lines, whole_source
 from tlpuzzles.report.taken import taken
 from tlpuzzles.report.tile_grids import tile_grids
+from tlpuzzles.report.worded import worded_check
 from tlpuzzles.seeing.model import Inspection
 from tlpuzzles.verdict.model import Verdict
 
@@ -23,7 +24,7 @@ def show(found: Inspection, console: Console, *, title: str, whole: bool = False
     marks = marks_for(console)
     page = Page(console, marks.ellipsis)
     _head(found, title, page, marks)
-    check = found.problem
+    check = None if found.problem is None else worded_check(found.problem)
     if check is not None and check.verdict is Verdict.SKIPPED:
         page.blank()
         page.paragraph(marks.clean(check.message), lead="  ")

@@ -12,6 +12,7 @@ from rich.text import Text
 from tlpuzzles.report.history import attempt_marks, growth, plural, points, state_mark
 from tlpuzzles.report.layout import Page
 from tlpuzzles.report.marks import Marks, marks_for
+from tlpuzzles.wording import here
 from tlpuzzles.workspace.attempts import Past, State
 
 INDENT = 6
@@ -116,14 +117,14 @@ def _next(stages: Sequence[Stage], page: Page) -> None:
 
 
 def next_in_course(stages: Sequence[Stage]) -> tuple[str | None, str]:
-    """What to do next: a command and a reason, or that nothing is left."""
+    """What to do next: a command, as it is typed where this is read, and a reason; or that nothing is left."""
     stage = next((stage for stage in stages if stage.past.state is not State.PASSED), None)
     if stage is not None and not stage.past.tries:
-        return f"tlpuzzles show {stage.number}", f"next: {stage.title}"
+        return here(f"tlpuzzles show {stage.number}"), f"next: {stage.title}"
     if stage is not None:
-        return f"tlpuzzles grade {stage.number}", f"next: {stage.title}, which is not passed yet"
+        return here(f"tlpuzzles grade {stage.number}"), f"next: {stage.title}, which is not passed yet"
     behind = [one for one in stages if one.past.best is not None and one.past.best.earned < one.past.best.of]
     if not behind:
         return None, "All of it is passed, with all points that could be had where it was graded."
     slowest = min(behind, key=lambda one: one.past.best.earned if one.past.best is not None else 0)
-    return f"tlpuzzles grade {slowest.number}", f"all passed; {slowest.title} has more points to give"
+    return here(f"tlpuzzles grade {slowest.number}"), f"all passed; {slowest.title} has more points to give"

@@ -14,6 +14,7 @@ from tlpuzzles.report.layout import Page
 from tlpuzzles.report.marks import STYLES, Marks, marks_for
 from tlpuzzles.report.overview import leading, other_gpus_left_out
 from tlpuzzles.report.speed_words import short_name
+from tlpuzzles.report.worded import worded
 from tlpuzzles.verdict.model import Result, Results, Verdict
 
 NARROW = 76
@@ -78,7 +79,7 @@ def worst_speed(result: Result) -> str:
 
 def reason_of(result: Result, marks: Marks) -> str:
     """Why it is not passed, or what was left out; may be empty."""
-    check = leading(result)
+    check = leading(worded(result))
     if result.verdict is Verdict.PASSED and other_gpus_left_out(result):
         return "without the check of other GPUs"
     if check is None or result.verdict is Verdict.PASSED:

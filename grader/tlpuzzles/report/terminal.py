@@ -15,6 +15,7 @@ from tlpuzzles.report.reported import Reported
 from tlpuzzles.report.speed import show_speed
 from tlpuzzles.report.speed_words import too_slow
 from tlpuzzles.report.what_next import what_next
+from tlpuzzles.report.worded import worded
 from tlpuzzles.verdict.model import Result, Verdict
 
 OUTPUT_LINES = 12
@@ -39,7 +40,7 @@ def show(
     `verbose`: with the messages of TileLang and compilers as they came. `nvcc`: whether kernels were compiled for other
     GPUs to the end. `commands`: whether to end with those for what to do next.
     """
-    report = _Report(result, console, title or result.exercise.slug.replace("_", " "), following, verbose, nvcc)
+    report = _Report(worded(result), console, title or result.exercise.slug.replace("_", " "), following, verbose, nvcc)
     report.show()
     if commands:
         report.show_next()

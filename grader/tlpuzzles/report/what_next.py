@@ -9,6 +9,7 @@ from pathlib import Path
 from tlpuzzles.report.badges import needs_gpu, passed_without_gpus
 from tlpuzzles.report.overview import leading
 from tlpuzzles.verdict.model import Detail, Kind, Result, Verdict
+from tlpuzzles.wording import here
 
 AGAIN = (Kind.CORRECTNESS, Kind.ORDER, Kind.FUNCTION, Kind.OUTPUT, Kind.SPEED)
 """Kinds whose failed check can be made again alone."""
@@ -33,6 +34,10 @@ class _Next:
         self.subject = leading(result)
 
     def commands(self) -> list[tuple[str, str]]:
+        """As they are typed where the report is read."""
+        return [(here(command), why) for command, why in self._commands()]
+
+    def _commands(self) -> list[tuple[str, str]]:
         number, verdict = self.result.exercise.number, self.result.verdict
         detail = self._subjects_detail()
         if verdict is Verdict.PASSED and (self.result.only is not None or passed_without_gpus(self.result)):

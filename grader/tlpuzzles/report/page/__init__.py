@@ -12,6 +12,7 @@ from tlpuzzles.report.page.grading import Graded, graded
 from tlpuzzles.report.page.rendering import render
 from tlpuzzles.report.page.tiles import Tiles
 from tlpuzzles.report.page.together import together
+from tlpuzzles.report.worded import worded
 from tlpuzzles.verdict.model import Result, Results
 from tlpuzzles.workspace.attempts import Past
 
@@ -81,4 +82,4 @@ def _graded(
     tiles: Tiles | None = None,
 ) -> Graded:
     after = None if following is None else (following.number, following.title)
-    return graded(result, exercise.title, following=after, past=past, tiles=tiles, nvcc=nvcc)
+    return graded(worded(result), exercise.title, following=after, past=past, tiles=tiles, nvcc=nvcc)

@@ -18,6 +18,7 @@ from tlpuzzles.report.page.tiles import Drawn, Tiles, drawn
 from tlpuzzles.report.speed_words import too_slow
 from tlpuzzles.report.what_next import file_argument, what_next
 from tlpuzzles.verdict.model import Environment, Kind, Result, Verdict
+from tlpuzzles.wording import here
 from tlpuzzles.workspace.attempts import Past
 
 OUTPUT_LINES = 12
@@ -113,7 +114,7 @@ def graded(
         output="\n".join(lines[:OUTPUT_LINES]) if any(line.strip() for line in lines) else "",
         output_rest="\n".join(lines[OUTPUT_LINES:]),
         output_more=len(lines[OUTPUT_LINES:]),
-        layouts=f"tlpuzzles inspect {again} --svg tiles" if begun and _is_built(result) and tiles is None else "",
+        layouts=here(f"tlpuzzles inspect {again} --svg tiles") if begun and _is_built(result) and tiles is None else "",
         tiles=() if tiles is None else drawn(tiles),
         tiles_of="" if tiles is None else f"Of the kernel for \u201c{tiles.case}\u201d, compiled for {tiles.gpu}",
         next=tuple(what_next(result, following, clean)),

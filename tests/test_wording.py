@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tlpuzzles.cli import COMMANDS
-from tlpuzzles.notebook.wording import for_notebook
+from tlpuzzles.wording import NOTEBOOK, for_notebook, here
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,19 @@ from tlpuzzles.notebook.wording import for_notebook
 )
 def test_a_notebook_is_told_what_can_be_typed_there(said: str, told: str) -> None:
     assert for_notebook(said) == told
+
+
+def test_what_somebody_else_says_stays() -> None:
+    said = "Loading the file raised ValueError: `tlpuzzles grade 1`. Run `tlpuzzles doctor`."
+    told = "Loading the file raised ValueError: `tlpuzzles grade 1`. Run `%tlpuzzles doctor`."
+    assert for_notebook(said, "ValueError: `tlpuzzles grade 1`") == told
+
+
+def test_a_terminal_is_told_the_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(NOTEBOOK, raising=False)
+    assert here("Run `tlpuzzles doctor`.") == "Run `tlpuzzles doctor`."
+    monkeypatch.setenv(NOTEBOOK, "1")
+    assert here("Run `tlpuzzles doctor`.") == "Run `%tlpuzzles doctor`."
 
 
 def test_every_command_can_be_typed() -> None:
