@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tlpuzzles.plain import read_plain
+from tlpuzzles.plain import one_line, read_plain
 
 
 def test_a_plain_file_is_read_also_through_a_link(tmp_path: Path) -> None:
@@ -27,3 +27,9 @@ def test_what_is_no_plain_file_is_refused_at_once(tmp_path: Path) -> None:
     for path in (tmp_path / "pipe", tmp_path, Path("/dev/zero")):
         with pytest.raises(OSError, match="it is not a plain file"):
             read_plain(path, 1024)
+
+
+def test_a_name_stays_on_its_line_and_drives_no_terminal() -> None:
+    assert (
+        one_line(Path("a\nExercise 1  [PASSED]\x1b[31m\u202e\u2028é\udcff.py")) == "a?Exercise 1  [PASSED]?[31m??é?.py"
+    )

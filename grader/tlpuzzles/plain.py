@@ -1,4 +1,4 @@
-"""Reading a file of which anything may be true: where it lies others can write, or somebody named it by mistake."""
+"""Files of which anything may be true: where they lie others can write, or somebody named them by mistake."""
 
 from __future__ import annotations
 
@@ -24,3 +24,9 @@ def read_plain(path: Path, most: int) -> bytes:
     if len(content) > most:
         raise OSError(errno.EFBIG, f"it has more than {most >> 10} KiB")
     return content
+
+
+def one_line(text: object) -> str:
+    """The name of a file, or other text from outside, as one line without what would drive a terminal: a name may hold
+    line breaks, and what follows one would look like a line of ours."""
+    return "".join(char if char.isprintable() else "?" for char in str(text))

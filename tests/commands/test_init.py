@@ -54,6 +54,27 @@ def test_links_of_a_copied_page_lead_to_the_copied_lessons(empty: Path, capsys: 
     assert seen > 10
 
 
+def test_the_name_of_a_folder_drives_no_terminal(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ran = run(capsys, "init", "mine\x1b[31m\nNext:")
+    assert ran.status == 0
+    assert "into mine?[31m?Next:\n" in ran.out
+    assert "\x1b" not in ran.out
+
+
+def test_it_needs_no_current_folder_for_one_from_the_root_on(
+    empty: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    empty.rmdir()
+    for folder in ("mine", None):
+        ran = run(capsys, "init", *([] if folder is None else [folder]))
+        assert (ran.status, ran.out) == (2, "")
+        assert "The folder you are in no longer exists." in ran.err
+    ran = run(capsys, "init", str(tmp_path / "mine"))
+    assert ran.status == 0
+    assert f"  cd {tmp_path / 'mine'}\n" in ran.out
+    assert (tmp_path / "mine" / "course.toml").is_file()
+
+
 def test_never_replaces_a_file_and_says_which_it_kept(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(capsys, "init", "mine")
     file, lesson = empty / "mine/01_vector_add/vector_add.py", empty / "mine/01_vector_add/lesson.md"

@@ -20,8 +20,9 @@ from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.device.cuda import devices
 from tlpuzzles.errors import UsageError
 from tlpuzzles.grading.choices import DeviceChoice, Portability
+from tlpuzzles.plain import one_line
 from tlpuzzles.wording import here
-from tlpuzzles.workspace.folders import current_folder, find_workspace, shipped
+from tlpuzzles.workspace.folders import current_folder, find_workspace, from_here, shipped
 
 if TYPE_CHECKING:
     from tlpuzzles.grading.calibrating import Calibrated
@@ -166,7 +167,7 @@ def _file(output: Path | None) -> tuple[Path, Thresholds]:
     from tlpuzzles.verdict.thresholds import FILE, NotMarks, Thresholds, read
     from tlpuzzles.workspace.marker import MARKER
 
-    file = find_workspace(current_folder()).root / FILE if output is None else current_folder() / output
+    file = find_workspace(current_folder()).root / FILE if output is None else from_here(output)
     if file.is_dir():
         raise UsageError(f"{file} is a folder. Name a file: --output {file.name}/{FILE}")
     if file.is_symlink() and not file.exists():
@@ -301,7 +302,7 @@ def _print_next(file: Path, found: Sequence[Calibrated], known: Thresholds) -> N
 
     new, kept = len(found), len(known.entries) - len(found)
     others = f", and {kept} that {'was' if kept == 1 else 'were'} there before" if kept else ""
-    typer.echo(f"Written: {file}")
+    typer.echo(f"Written: {one_line(file)}")
     typer.echo(f"It has {new} {'entry' if new == 1 else 'entries'} for {bare(found[0].threshold.gpu)}{others}.")
     typer.echo()
     number = catalog.find(found[0].threshold.exercise).number

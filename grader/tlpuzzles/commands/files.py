@@ -8,13 +8,15 @@ from tlpuzzles.commands.output import warn
 from tlpuzzles.course import catalog
 from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.errors import UsageError
-from tlpuzzles.workspace.folders import Workspace, current_folder, find_workspace, is_shipped
+from tlpuzzles.plain import one_line
+from tlpuzzles.workspace.folders import Workspace, current_folder, find_workspace, from_here, is_shipped
 from tlpuzzles.workspace.marker import MARKER
 
 
 def file_of(exercise: Exercise, named: Path | None, command: str) -> Path:
     """The file that was named, else the workspace's. Raises UsageError where there is none to take."""
     if named is not None:
+        from_here(named)  # that the current folder is gone is said before that there is no such file in it
         _check_path(exercise, named, command)
         return named
     path = workspace_here().file(exercise)
@@ -46,10 +48,11 @@ def tell_of_checkout(root: Path | None) -> None:
 
 def made(folder: Path, option: str) -> Path:
     """The folder that an option names, from / on. Raises UsageError if it cannot be made."""
+    folder = from_here(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"{option}: the folder {folder} cannot be made: {error.strerror}.") from None
+        raise UsageError(f"{option}: the folder {one_line(folder)} cannot be made: {error.strerror}.") from None
     return folder.resolve()
 
 
@@ -60,6 +63,6 @@ def _check_path(exercise: Exercise, file: Path, command: str) -> None:
     called = [other for other in (exercise, *catalog.exercises()) if catalog.resembles(other, file.name)]
     if called:
         raise UsageError(
-            f"There is no file {file}. If you mean the exercise {called[0].slug}, leave the path of a file out: "
-            f"`tlpuzzles {command} {called[0].number}` takes your workspace's."
+            f"There is no file {one_line(file)}. If you mean the exercise {called[0].slug}, leave the path of a file "
+            f"out: `tlpuzzles {command} {called[0].number}` takes your workspace's."
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tlpuzzles.commands.output import warn
 from tlpuzzles.course import catalog
 from tlpuzzles.device.limits import ARCHITECTURES, H100, Architecture, architecture
-from tlpuzzles.workspace.folders import current_folder, workspace_root
+from tlpuzzles.workspace.folders import current_folder_if_any, workspace_root
 from tlpuzzles.workspace.marker import MARKER, read_marker
 
 if TYPE_CHECKING:
@@ -57,7 +57,8 @@ def marks(file: Path, device: Device | None = None) -> Thresholds:
 def _root(file: Path) -> Path | None:
     """The workspace around here, and only if there is none, that around the file: a teacher who grades the files of
     others from a workspace of their own has the word, whatever it says."""
-    return workspace_root(current_folder()) or workspace_root(file.resolve().parent)
+    here = current_folder_if_any()
+    return (None if here is None else workspace_root(here)) or workspace_root(file.resolve().parent)
 
 
 def _warn_of_strangers(file: Path, found: list[str]) -> None:

@@ -23,7 +23,7 @@ from tlpuzzles.errors import UsageError
 from tlpuzzles.grading import caches
 from tlpuzzles.verdict import thresholds
 from tlpuzzles.workspace.cache import cache_path, why_unwritable
-from tlpuzzles.workspace.folders import workspace_root
+from tlpuzzles.workspace.folders import current_folder_if_any, workspace_root
 
 IMPORT_LIMIT = 180.0
 """Seconds that an import may take: from a cold network disk, torch alone has taken more than a minute."""
@@ -125,10 +125,8 @@ def _timing() -> Timing | None:
 
 
 def _marks() -> Marks | None:
-    try:
-        root = workspace_root(Path.cwd())
-    except FileNotFoundError:  # the current folder is no longer there
-        return None
+    here = current_folder_if_any()
+    root = None if here is None else workspace_root(here)
     if root is None or not os.path.lexists(root / thresholds.FILE):
         return None
     path = root / thresholds.FILE

@@ -104,10 +104,23 @@ def is_shipped(exercise: Exercise, root: Path) -> bool:
 
 def current_folder() -> Path:
     """The current folder. Raises UsageError if it has been deleted."""
+    folder = current_folder_if_any()
+    if folder is None:
+        raise UsageError("The folder you are in no longer exists. Go to another one with `cd` and try again.")
+    return folder
+
+
+def current_folder_if_any() -> Path | None:
+    """The current folder; None if it has been deleted, for what can do without one."""
     try:
         return Path.cwd()
     except FileNotFoundError:
-        raise UsageError("The folder you are in no longer exists. Go to another one with `cd` and try again.") from None
+        return None
+
+
+def from_here(path: Path) -> Path:
+    """A path that was named, from / on. Raises UsageError if it begins in the current folder and that is deleted."""
+    return path if path.is_absolute() else current_folder() / path
 
 
 def _is_file(path: Path) -> bool:
