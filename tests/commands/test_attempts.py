@@ -9,10 +9,12 @@ import pytest
 
 from tests.commands.running import Ran, run, run_on_terminal
 from tests.workspace.results import FILE, graded, keep
+from tlpuzzles.commands import remembering
 from tlpuzzles.course import catalog
 from tlpuzzles.verdict.outcomes import Verdict
 from tlpuzzles.workspace import attempts
 from tlpuzzles.workspace.folders import shipped
+from tlpuzzles.workspace.record import Record
 
 ONE = catalog.find("1")
 SKELETON = shipped(ONE).file(ONE).read_text("utf-8")
@@ -158,3 +160,32 @@ def test_in_a_checkout_nothing_is_touched(
 ) -> None:
     monkeypatch.chdir(shipped(ONE).root)
     assert "where the course itself keeps its exercises" in run(capsys, command, "1").err
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE attempts SET earned = '\u202e9'",
+        "UPDATE attempts SET possible = 'x'",
+        "UPDATE attempts SET at = '9999-12-31T23:59:59-23:59'",
+        "INSERT INTO ratios SELECT id, 'speed', 'x', 'c' FROM attempts",
+        "UPDATE files SET content = 99999999999",
+    ],
+)
+def test_a_record_that_somebody_wrote_into_costs_a_sentence(
+    file: Path, statement: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Record(file.parents[1]).writing() as connection:
+        connection.execute(statement)
+    of_content = "content" in statement
+    for command in (["diff", "1", "--with", "1"], ["restore", "1", "--attempt", "1"]):
+        ran = run(capsys, *command)
+        assert (ran.status, ran.out) == (2, "")
+        assert "is damaged (" in ran.err
+    for command in () if of_content else (["list"], ["progress"], ["progress", "--html", "p.html"]):
+        remembering.warn.cache_clear()
+        ran = run(capsys, *command)
+        assert ran.status == 0
+        assert ran.err.startswith("Warning: Your attempts cannot be read. ")
+        assert "\u202e" not in ran.out + ran.err
+    assert file.read_text() == "a\nthird\nz\n"

@@ -134,6 +134,74 @@ def test_a_value_that_nobody_wrote_is_damage(tmp_path: Path) -> None:
         attempts.read(tmp_path)
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE attempts SET earned = 'x'",
+        "UPDATE attempts SET earned = 1.5",
+        "UPDATE attempts SET earned = -1",
+        "UPDATE attempts SET earned = 61",
+        "UPDATE attempts SET possible = 'x'",
+        "UPDATE attempts SET possible = 9223372036854775807",
+        "UPDATE attempts SET not_graded = x'00ff'",
+        "UPDATE attempts SET number = '\u202e1'",
+        "UPDATE attempts SET number = 0",
+        "UPDATE attempts SET hint = '\u202e1'",
+        "UPDATE attempts SET at = '9999-12-31T23:59:59-23:59'",
+        "UPDATE attempts SET at = '0001-01-01T00:00:00+23:59'",
+        "UPDATE attempts SET at = '2026-01-01T00:00:00'",
+        "UPDATE attempts SET at = 5",
+        "UPDATE attempts SET origin = 'found'",
+        "UPDATE attempts SET origin = x'00ff'",
+        "UPDATE attempts SET verdict = 7",
+        "UPDATE attempts SET path = x'00ff'",
+        "UPDATE attempts SET path = CAST(x'ff' AS TEXT)",
+        "UPDATE attempts SET file = x'00ff'",
+        "UPDATE attempts SET only_case = '\u202ecase'",
+        "UPDATE attempts SET only_case = 'a' || char(10) || 'b'",
+        "UPDATE attempts SET device = x'00ff'",
+        "UPDATE attempts SET arch = x'00ff'",
+        "UPDATE attempts SET exercise = x'00ff'",
+        "INSERT INTO ratios SELECT id, 'speed', 'x', 'c' FROM attempts",
+        "INSERT INTO ratios SELECT id, 'speed', x'00ff', 'c' FROM attempts",
+        "INSERT INTO ratios SELECT id, 'speed', 9e999, 'c' FROM attempts",
+        "INSERT INTO ratios SELECT id, 'speed', -0.5, 'c' FROM attempts",
+        "INSERT INTO ratios SELECT id, x'00ff', 0.5, 'c' FROM attempts",
+        "INSERT INTO hints VALUES ('vector_add', '\u202e2', '')",
+        "INSERT INTO hints VALUES (x'00ff', 2, '')",
+        "INSERT INTO given_up VALUES (x'00ff', '')",
+        "PRAGMA user_version = -1",
+    ],
+)
+def test_a_value_of_another_kind_is_damage(tmp_path: Path, statement: str) -> None:
+    keep(tmp_path, "x", graded())
+    with sqlite3.connect(tmp_path / ".tlpuzzles" / "progress.db") as connection:
+        connection.execute(statement)
+    with pytest.raises(Unusable, match=r"is damaged \(.*\)\. Move it away, and a new record is begun: mv ") as raised:
+        attempts.read(tmp_path)
+    assert str(raised.value).isprintable()
+
+
+@pytest.mark.parametrize("content", ["'x'", "99999999999", "1.5", "zeroblob(1048577)"])
+def test_a_content_of_another_kind_is_damage(tmp_path: Path, content: str) -> None:
+    keep(tmp_path, "x", graded())
+    (attempt,) = attempts.read(tmp_path)["vector_add"].attempts
+    with Record(tmp_path).writing() as connection:
+        connection.execute(f"UPDATE files SET content = {content}")
+    with pytest.raises(Unusable, match=r"is damaged \(content is "):
+        attempts.content(tmp_path, attempt)
+
+
+@pytest.mark.parametrize("number", ["'\u202e1'", "1.5", "9223372036854775807"])
+def test_no_number_is_made_from_one_that_is_none(tmp_path: Path, number: str) -> None:
+    keep(tmp_path, "x", graded())
+    with Record(tmp_path).writing() as connection:
+        connection.execute(f"UPDATE attempts SET number = {number}")
+    for action in (lambda: keep(tmp_path, "y", graded()), lambda: keep_file(tmp_path, ONE, Path("x"), b"x")):
+        with pytest.raises(Unusable, match=r"is damaged \(number is "):
+            action()
+
+
 def test_one_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
     keep(tmp_path, "x", graded())
     with Record(tmp_path).writing() as connection:

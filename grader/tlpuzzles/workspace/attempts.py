@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 from pathlib import Path
+from typing import TypeVar
 
 from tlpuzzles.verdict.outcomes import Verdict
+from tlpuzzles.workspace import values
 from tlpuzzles.workspace.record import Record
+from tlpuzzles.workspace.replacing import MOST
+
+Value = TypeVar("Value")
 
 
 class Origin(str, Enum):
@@ -128,21 +133,20 @@ class Past:
 
 def read(root: Path) -> dict[str, Past]:
     """By slug, what is recorded in this workspace. Raises Unusable."""
-    record = Record(root)
-    with record.reading() as connection:
+    with Record(root).reading() as connection:
         if connection is None:
             return {}
         # One transaction, so that what another process adds meanwhile is in all of it or in none.
         connection.execute("BEGIN")
         ratios: dict[int, dict[str, float]] = {}
-        for attempt, name, ratio in connection.execute("SELECT attempt, name, ratio FROM ratios"):
-            ratios.setdefault(attempt, {})[name] = ratio
-        try:
-            attempts = _attempts(connection, ratios)
-        except (TypeError, ValueError) as error:
-            raise record.damaged(str(error)) from error
-        hints = dict(connection.execute("SELECT exercise, max(level) FROM hints GROUP BY exercise"))
-        given_up = {slug for (slug,) in connection.execute("SELECT exercise FROM given_up")}
+        for attempt, case, ratio in connection.execute("SELECT attempt, name, ratio FROM ratios"):
+            ratios.setdefault(attempt, {})[values.name(case, "name")] = values.ratio(ratio, "ratio")
+        attempts = _attempts(connection, ratios)
+        hints = {
+            values.name(slug, "exercise"): values.whole(level, "level")
+            for slug, level in connection.execute("SELECT exercise, max(level) FROM hints GROUP BY exercise")
+        }
+        given_up = {values.name(slug, "exercise") for (slug,) in connection.execute("SELECT exercise FROM given_up")}
     slugs = attempts.keys() | hints.keys() | given_up
     return {slug: Past(tuple(attempts.get(slug, ())), hints.get(slug, 0), slug in given_up) for slug in slugs}
 
@@ -152,8 +156,11 @@ def content(root: Path, attempt: Attempt) -> bytes | None:
     with Record(root).reading() as connection:
         if connection is None or attempt.file is None:
             return None
-        row = connection.execute("SELECT content FROM files WHERE hash = ?", (attempt.file,)).fetchone()
-        return None if row is None else bytes(row[0])
+        # What is longer was never kept, and is not even read.
+        row = connection.execute(
+            "SELECT CASE WHEN length(content) <= ? THEN content END FROM files WHERE hash = ?", (MOST, attempt.file)
+        ).fetchone()
+        return None if row is None else values.blob(row[0], "content")
 
 
 _COLUMNS = (
@@ -162,28 +169,36 @@ _COLUMNS = (
 
 
 def _attempts(connection: sqlite3.Connection, ratios: Mapping[int, Mapping[str, float]]) -> dict[str, list[Attempt]]:
+    cursor = connection.cursor()
+    cursor.row_factory = sqlite3.Row
     found: dict[str, list[Attempt]] = {}
-    rows: Iterable[
-        tuple[int, str, int, str, str, str, str | None, int, str | None, str | None, int, int, int, str, str]
-    ]
-    rows = connection.execute(f"SELECT {_COLUMNS} FROM attempts ORDER BY exercise, number")
-    for id_, slug, number, at, origin, path, file, hint, verdict, only, earned, possible, left, device, arch in rows:
-        found.setdefault(slug, []).append(
-            Attempt(
-                number,
-                datetime.fromisoformat(at),
-                Origin(origin),
-                path,
-                file,
-                hint,
-                None if verdict is None else Verdict(verdict),
-                only,
-                earned or 0,
-                possible or 0,
-                left or 0,
-                device or "",
-                arch,
-                ratios.get(id_, {}),
-            )
-        )
+    for row in cursor.execute(f"SELECT {_COLUMNS} FROM attempts ORDER BY exercise, number"):
+        found.setdefault(values.name(row["exercise"], "exercise"), []).append(_attempt(row, ratios.get(row["id"], {})))
     return found
+
+
+def _attempt(row: sqlite3.Row, ratios: Mapping[str, float]) -> Attempt:
+    def optional(read: Callable[[object, str], Value], column: str) -> Value | None:
+        return None if row[column] is None else read(row[column], column)
+
+    earned, possible, not_graded = (
+        optional(values.whole, column) or 0 for column in ("earned", "possible", "not_graded")
+    )
+    if earned + not_graded > possible:
+        raise values.Wrong(f"earned is {earned}, which is more than could be had")
+    return Attempt(
+        number=values.whole(row["number"], "number", 1),
+        at=values.moment(row["at"], "at"),
+        origin=values.one_of(Origin, row["origin"], "origin"),
+        path=values.text(row["path"], "path"),
+        file=optional(values.name, "file"),
+        hint=values.whole(row["hint"], "hint"),
+        verdict=None if row["verdict"] is None else values.one_of(Verdict, row["verdict"], "verdict"),
+        only=optional(values.name, "only_case"),
+        earned=earned,
+        possible=possible,
+        not_graded=not_graded,
+        device=optional(values.text, "device") or "",
+        arch=optional(values.text, "arch"),
+        ratios=ratios,
+    )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tlpuzzles.course.vocabulary import Exercise
+from tlpuzzles.workspace import values
 from tlpuzzles.workspace.attempts import Origin
 from tlpuzzles.workspace.record import Record
 
@@ -62,9 +63,10 @@ def keep_file(root: Path, exercise: Exercise, path: Path, text: bytes) -> int:
     an earlier one if it was kept already. Raises Unusable."""
     with Record(root).writing() as connection:
         known = connection.execute(
-            "SELECT max(number) FROM attempts WHERE exercise = ? AND file = ?", (exercise.slug, hash_of(text))
+            "SELECT coalesce(max(number), 0) FROM attempts WHERE exercise = ? AND file = ?",
+            (exercise.slug, hash_of(text)),
         ).fetchone()[0]
-        return known or _insert(connection, exercise, Origin.KEPT, path, text)[1]
+        return values.whole(known, "number") or _insert(connection, exercise, Origin.KEPT, path, text)[1]
 
 
 def keep_hint(root: Path, exercise: Exercise, level: int) -> None:
@@ -90,9 +92,10 @@ def _insert(
     file = None if text is None else hash_of(text)
     if file is not None:
         connection.execute("INSERT OR IGNORE INTO files VALUES (?, ?)", (file, text))
-    number = connection.execute(
-        "SELECT coalesce(max(number), 0) + 1 FROM attempts WHERE exercise = ?", (exercise.slug,)
+    latest = connection.execute(
+        "SELECT coalesce(max(number), 0) FROM attempts WHERE exercise = ?", (exercise.slug,)
     ).fetchone()[0]
+    number = values.whole(latest, "number") + 1
     inserted = connection.execute(
         "INSERT INTO attempts (exercise, number, at, origin, path, file, hint) SELECT ?1, ?2, ?3, ?4, ?5, ?6, "
         "coalesce(max(level), 0) FROM hints WHERE exercise = ?1",

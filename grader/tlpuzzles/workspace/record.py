@@ -2,7 +2,7 @@
 
 SQLite, with its rollback journal: a process that is killed within a transaction leaves nothing of it, two terminals
 wait for each other, and it works on network folders, where a write-ahead log does not. Whatever is wrong with the
-record ends in `Unusable`, which nobody who grades lets through.
+record ends in `Unusable`, which nobody who grades lets through; who reads from it takes each value through `values`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from tlpuzzles.workspace.schema import MIGRATIONS
+from tlpuzzles.workspace.values import Wrong, whole
 
 FOLDER = ".tlpuzzles"
 FILE = "progress.db"
@@ -34,7 +35,8 @@ class Record:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection | None]:
-        """A connection to read with; None where nothing has been recorded. Raises Unusable."""
+        """A connection to read with; None where nothing has been recorded. Raises Unusable, also for a `Wrong` value
+        that the block meets."""
         with self._explained():
             begun = self.path.exists() or self.path.is_symlink()
         if not begun:
@@ -50,7 +52,7 @@ class Record:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """A connection within a transaction, which is kept if the block ends well. Raises Unusable."""
+        """A connection within a transaction, which is kept if the block ends well. Raises Unusable, as `reading`."""
         with self._explained():
             self._make_folder()
             with closing(self._connect("rwc")) as connection:
@@ -75,7 +77,7 @@ class Record:
         return connection
 
     def _version(self, connection: sqlite3.Connection) -> int:
-        version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+        version = whole(connection.execute("PRAGMA user_version").fetchone()[0], "user_version")
         if version > len(MIGRATIONS):
             raise Unusable(
                 f"{self.path} was written by a newer tlpuzzles (its format is {version}, this one knows "
@@ -107,7 +109,9 @@ class Record:
         except sqlite3.Error as error:
             raise self._unusable(error) from error
         except UnicodeDecodeError as error:  # so the module tells of a text in the file that is none
-            raise self.damaged("a text in it cannot be read") from error
+            raise self._damaged("a text in it cannot be read") from error
+        except Wrong as error:
+            raise self._damaged(str(error)) from error
         except OSError as error:
             why = error.strerror or error
             raise Unusable(f"{self.path} cannot be used: {why}. Look at the permissions of its folder.") from error
@@ -116,11 +120,13 @@ class Record:
         why = str(error)
         if "locked" in why:
             return Unusable(f"{self.path} has been in use by another tlpuzzles for {PATIENCE:g} s. Try again later.")
-        if isinstance(error, sqlite3.OperationalError) and not why.startswith("no such"):
+        if why.startswith("Could not decode"):  # goes on with the text itself
+            return self._damaged("a text in it cannot be read")
+        if isinstance(error, sqlite3.OperationalError) and not why.startswith(("no such", "table ")):
             return Unusable(f"{self.path} cannot be used: {why}. Look at its permissions, and for space on its disk.")
-        return self.damaged(why)
+        return self._damaged(why)
 
-    def damaged(self, why: str) -> Unusable:
+    def _damaged(self, why: str) -> Unusable:
         """For a file that is there and is no record, or one that something else has written into."""
         old = shlex.quote(str(self.path))
         return Unusable(f"{self.path} is damaged ({why}). Move it away, and a new record is begun: mv {old} {old}.old")
