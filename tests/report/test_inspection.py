@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from rich.console import Console
 
-from tlpuzzles.errors import UsageError
+from tlpuzzles.errors import NotWritten
 from tlpuzzles.report.inspection import show
 from tlpuzzles.report.pipelined import sentences
 from tlpuzzles.report.tile_pictures import draw, picture
@@ -208,5 +208,17 @@ def test_each_tile_has_a_file_of_its_own(tmp_path: Path) -> None:
 
     assert len(set(files)) == 5
     assert sorted(files) == sorted(file.name for file in tmp_path.iterdir())
-    with pytest.raises(UsageError, match="cannot be written"):
+    with pytest.raises(NotWritten, match="cannot be written"):
         draw(TILES, tmp_path / "none")
+
+
+def test_a_tile_is_not_drawn_where_a_link_leads(tmp_path: Path) -> None:
+    (tmp_path / "kernel.py").write_text("mine")
+    (tmp_path / "tiles").mkdir()
+    (name,) = draw(TILES[:1], tmp_path / "tiles")
+    for make in (Path.symlink_to, Path.hardlink_to):
+        (tmp_path / "tiles" / name).unlink()
+        make(tmp_path / "tiles" / name, tmp_path / "kernel.py")
+        draw(TILES[:1], tmp_path / "tiles")
+        assert (tmp_path / "kernel.py").read_text() == "mine"
+        assert (tmp_path / "tiles" / name).read_text("utf-8").startswith("<svg")

@@ -382,6 +382,18 @@ def test_dump_leaves_tensors_to_load(gemm: Posed, tmp_path: Path) -> None:
     assert torch.equal(loaded["found"], right(gemm))
 
 
+@pytest.mark.parametrize("link", ["symlink_to", "hardlink_to"])
+def test_dump_does_not_write_where_a_link_leads(gemm: Posed, tmp_path: Path, link: str) -> None:
+    found, mine = tmp_path / "found.bin", tmp_path / "kernel.py"
+    found.write_bytes(raw(right(gemm)))
+    mine.write_text("mine")
+    (tmp_path / "dumped" / "sample").mkdir(parents=True)
+    getattr(tmp_path / "dumped" / "sample" / "A.pt", link)(mine)
+    dump(tmp_path / "dumped", gemm.exercise, gemm.case, gemm.sizes, gemm.seed, found)
+    assert mine.read_text() == "mine"
+    assert torch.equal(torch.load(tmp_path / "dumped" / "sample" / "A.pt"), gemm.inputs["A"])
+
+
 def test_judgements_are_json_even_where_values_are_no_numbers(gemm: Posed, tmp_path: Path) -> None:
     found = tmp_path / "found.bin"
     found.write_bytes(raw(torch.full((100, 228), NAN, dtype=torch.float16)))

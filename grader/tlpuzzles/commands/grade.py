@@ -100,7 +100,8 @@ def grade(
     \b
     Exit status: 0 passed, 1 failed or not started,
     2 wrong usage, 3 undecided or our own error,
-    130 interrupted.
+    130 interrupted. A page that cannot be written,
+    as on a full disk, is a warning and changes none.
     """
     if every:
         if name is not None or case is not None:
@@ -111,7 +112,7 @@ def grade(
         jobs = [_job(name, file)]
         if not speed and case in (SPEED, *(timing.case.id for timing in jobs[0][0].timings)):
             raise UsageError(f"--case {case} asks for what --no-speed leaves out. Give one of the two.")
-    page = None if html is None else page_file(html)
+    page = None if html is None else page_file(html, [path for _, path in jobs])
     hide()  # it knows the seed
     with warm_process() as (warm, scratch):
         from tlpuzzles.grading import caches
@@ -159,11 +160,11 @@ def grade(
     if page is not None:
         exercises, nvcc = [exercise for exercise, _ in jobs], portability is Portability.FULL
         if every:
-            write_gradings(page, _together(results), exercises, kept, nvcc=nvcc)
+            written = write_gradings(page, _together(results), exercises, kept, nvcc=nvcc)
         else:
             following, root = _after(exercises[0]), kept[exercises[0].slug]
-            write_grading(page, results[0], exercises[0], root, following=following, tiles=tiles, nvcc=nvcc)
-        if not as_json:
+            written = write_grading(page, results[0], exercises[0], root, following=following, tiles=tiles, nvcc=nvcc)
+        if written and not as_json:
             print_quiet(f"The report as a page: {page}")
     raise typer.Exit(exit_status(*(result.verdict for result in results)))
 

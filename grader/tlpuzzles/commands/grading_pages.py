@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tlpuzzles.commands.html import write_page
 from tlpuzzles.commands.of_workspace import graded_for
+from tlpuzzles.commands.output import warn
 from tlpuzzles.commands.remembering import pasts
 from tlpuzzles.course.vocabulary import Exercise
-from tlpuzzles.errors import UsageError
+from tlpuzzles.errors import NotWritten, UsageError
 from tlpuzzles.workspace.attempts import Past
 
 if TYPE_CHECKING:
@@ -29,23 +30,44 @@ def write_grading(
     following: Exercise | None,
     tiles: Tiles | None,
     nvcc: bool,
-) -> None:
-    """Writes the page of one grading. `root`: the workspace in whose record it was kept. Raises UsageError."""
-    from tlpuzzles.report.page import grading_page
+) -> bool:
+    """Writes the page of one grading, or warns of what keeps it from that: whether it is written. `root`: the workspace
+    in whose record the grading was kept."""
 
-    past = pasts(root).get(exercise.slug, Past())
-    now = datetime.now(timezone.utc)
-    write_page(file, grading_page(result, exercise, now, following=following, past=past, tiles=tiles, nvcc=nvcc))
+    def page() -> str:
+        from tlpuzzles.report.page import grading_page
+
+        past = pasts(root).get(exercise.slug, Past())
+        now = datetime.now(timezone.utc)
+        return grading_page(result, exercise, now, following=following, past=past, tiles=tiles, nvcc=nvcc)
+
+    return _write(file, page)
 
 
 def write_gradings(
     file: Path, results: Results, exercises: Sequence[Exercise], kept: Mapping[str, Path | None], *, nvcc: bool
-) -> None:
-    """Writes one page of all gradings. `kept`: by slug, the workspace that recorded it. Raises UsageError."""
-    from tlpuzzles.report.page import gradings_page
+) -> bool:
+    """Writes one page of all gradings, as `write_grading` does. `kept`: by slug, the workspace that recorded it."""
 
-    past = {slug: pasts(root).get(slug, Past()) for slug, root in kept.items()}
-    write_page(file, gradings_page(results, exercises, datetime.now(timezone.utc), pasts=past, nvcc=nvcc))
+    def page() -> str:
+        from tlpuzzles.report.page import gradings_page
+
+        past = {slug: pasts(root).get(slug, Past()) for slug, root in kept.items()}
+        return gradings_page(results, exercises, datetime.now(timezone.utc), pasts=past, nvcc=nvcc)
+
+    return _write(file, page)
+
+
+def _write(file: Path, page: Callable[[], str]) -> bool:
+    try:
+        write_page(file, page())
+    except NotWritten as error:
+        warn(f"{error} The grading counts.")
+    except Exception as error:  # noqa: BLE001 - no fault in a page may take a result away
+        warn(f"--html: the page {file} is not written. {type(error).__name__}: {error}. The grading counts.")
+    else:
+        return True
+    return False
 
 
 def tiles_of(result: Result, exercise: Exercise, path: Path, skeleton: str, warm: Warm, scratch: Path) -> Tiles | None:

@@ -14,10 +14,11 @@ from tlpuzzles.border.limits import hide
 from tlpuzzles.commands.arguments import ExerciseName
 from tlpuzzles.commands.files import file_of, made
 from tlpuzzles.commands.of_workspace import graded_for
-from tlpuzzles.commands.output import console, print_quiet
+from tlpuzzles.commands.output import console, print_quiet, warn
 from tlpuzzles.commands.working import warm_process
 from tlpuzzles.course import catalog
 from tlpuzzles.device.limits import ARCHITECTURES
+from tlpuzzles.errors import NotWritten
 from tlpuzzles.workspace.folders import shipped
 
 Arch = Enum("Arch", {gpu.name: gpu.name for gpu in ARCHITECTURES}, type=str)  # type: ignore[misc]
@@ -71,6 +72,7 @@ def inspect(
     path = file_of(exercise, file, "inspect")
     gpu = next(gpu for gpu in ARCHITECTURES if gpu.name == arch.value) if arch is not None else graded_for(path)
     skeleton = shipped(exercise).file(exercise).read_text(encoding="utf-8")
+    drawings = None if svg is None else made(svg, "--svg")
     hide()
     with warm_process() as (warm, scratch):
         from tlpuzzles.grading.inspecting import Inspector
@@ -89,14 +91,18 @@ def inspect(
         from tlpuzzles.report.inspection import show
 
         show(found, console(), title=title, whole=source, verbose=verbose)
-    if svg is not None and found.seen is not None:
+    if drawings is not None and found.seen is not None:
         from tlpuzzles.report.tile_pictures import draw
 
-        files = draw(found.seen.tiles, made(svg, "--svg"))
-        if not as_json:
-            print_quiet(
-                f"Drawn in {svg}: {len(files)} tiles." if files else "--svg drew nothing: the kernel has no tiles."
-            )
+        try:
+            files = draw(found.seen.tiles, drawings)
+        except NotWritten as error:
+            warn(str(error))
+        else:
+            if not as_json:
+                print_quiet(
+                    f"Drawn in {svg}: {len(files)} tiles." if files else "--svg drew nothing: the kernel has no tiles."
+                )
     if found.problem is not None:
         ours = found.problem.verdict is Verdict.ERROR
         raise typer.Exit(ExitStatus.UNDECIDED if ours else ExitStatus.FAILED)

@@ -35,11 +35,12 @@ def progress(
     """
     from tlpuzzles.report.journey import Stage, show
 
-    page = None if html is None else page_file(html)
-    recorded = pasts(workspace_here().root)
+    workspace, exercises = workspace_here(), catalog.exercises()
+    page = None if html is None else page_file(html, map(workspace.file, exercises))
+    recorded = pasts(workspace.root)
     stages = [
         Stage(exercise.number, exercise.title, recorded.get(exercise.slug, Past()), worth(timed=bool(exercise.timings)))
-        for exercise in catalog.exercises()
+        for exercise in exercises
     ]
     show(stages, console())
     if page is not None:

@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from tlpuzzles.errors import UsageError
+from tlpuzzles.errors import NotWritten
+from tlpuzzles.plain import one_line
 from tlpuzzles.seeing.model import Band, Fragment, Shared, Tile, WarpMap
+from tlpuzzles.workspace.replacing import write_whole
 
 ROWS, COLUMNS = 16, 16
 """Of the corner that is drawn."""
@@ -40,7 +42,10 @@ _STYLE = """
 
 
 def draw(tiles: Sequence[Tile], folder: Path) -> list[str]:
-    """Writes one file for each tile, and says their names. Raises UsageError where the folder cannot be written."""
+    """Writes one file for each tile, and says their names. Raises NotWritten where the folder cannot be written.
+
+    What lies there under such a name is replaced, and not followed if it is a link.
+    """
     written: list[str] = []
     for tile in tiles:
         stem = re.sub(r"\W", "_", tile.name, flags=re.ASCII) or "tile"
@@ -48,9 +53,9 @@ def draw(tiles: Sequence[Tile], folder: Path) -> list[str]:
         if name in written:
             name = f"{stem}-{len(written)}.svg"
         try:
-            (folder / name).write_text(picture(tile), encoding="utf-8")
+            write_whole(folder / name, picture(tile).encode())
         except OSError as error:
-            raise UsageError(f"--svg: {folder / name} cannot be written: {error.strerror}.") from None
+            raise NotWritten(f"--svg: {one_line(folder / name)} cannot be written: {error.strerror}.") from None
         written.append(name)
     return written
 

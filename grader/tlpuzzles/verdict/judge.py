@@ -119,6 +119,8 @@ def dump(
 ) -> list[Path]:
     """Writes inputs, expectation and output of a case as folder/CASE/NAME.pt, for `torch.load`; returns the files.
 
+    What lies there under such a name is replaced, and not followed if it is a link.
+
     Raises WrongSizeError for an output of another size.
     """
     import torch
@@ -132,6 +134,7 @@ def dump(
     files = []
     for name, tensor in tensors.items():
         files.append(into / f"{name}.pt")
+        files[-1].unlink(missing_ok=True)
         torch.save(tensor, files[-1])
     return files
 
