@@ -7,18 +7,24 @@ merely prints something answers at once, and Ctrl-C is quiet from the first mome
 from __future__ import annotations
 
 import codecs
+import errno
 import io
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
-from tlpuzzles.errors import UsageError
+from tlpuzzles.errors import NotWritten, UsageError
 
 # ExitStatus of verdict.model, which costs pydantic's import.
 WRONG_USAGE = 2
+UNDECIDED = 3
 INTERRUPTED = 130
+
+UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+"""A full disk, or one that is gone; a stream that is not open for writing."""
 
 ASCII = "--ascii"
 ASCII_VARIABLE = "TLPUZZLES_ASCII"
@@ -90,16 +96,66 @@ def _stand_in(error: UnicodeError) -> tuple[str, int]:
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Runs one command and exits with its status. `arguments`: those of the process, if not given."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
-    arguments = _show_in_what_the_terminal_knows(arguments)
+    _open_what_is_closed()
+    try:
+        status, error = _run(_show_in_what_the_terminal_knows(arguments))
+        lost = _lost(sys.stdout)
+        if lost is not None and not isinstance(lost, BrokenPipeError):  # who closes a pipe has seen enough
+            status, error = UNDECIDED, _not_written("Standard output", lost)
+        if error:
+            from tlpuzzles.commands.output import print_error
+
+            with suppress(OSError):  # the status is what is left to tell by
+                print_error(error)
+        _lost(sys.stderr)
+    except KeyboardInterrupt:
+        status = INTERRUPTED
+    sys.exit(status)
+
+
+def _run(arguments: list[str]) -> tuple[int | str | None, str]:
+    """How the command ended: its status, and what is to be said of an error; empty if there was none."""
     try:
         from tlpuzzles.commands.application import run
 
         run(COMMANDS, arguments)
+    except SystemExit as ended:
+        return ended.code, ""
     except UsageError as error:
-        from tlpuzzles.commands.output import print_error
+        return WRONG_USAGE, str(error)
+    except NotWritten as error:
+        return UNDECIDED, str(error)
+    except Exception as error:  # noqa: BLE001 - no fault of ours may have the status of a kernel that is wrong
+        if isinstance(error, OSError) and error.errno in UNWRITABLE:
+            return UNDECIDED, _not_written(error.filename or "Standard output, or a temporary file,", error)
+        import traceback
 
-        print_error(str(error))
-        sys.exit(WRONG_USAGE)
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
-    sys.exit(0)
+        return UNDECIDED, f"This is a fault of tlpuzzles, not of your file.\n{traceback.format_exc().rstrip()}"
+    return 0, ""
+
+
+def _not_written(what: object, why: OSError) -> str:
+    return f"{what} cannot be written: {why.strerror}. Make room there or use another place, and try again."
+
+
+def _lost(stream: TextIO) -> OSError | None:
+    """Why what was printed is not all written; None if it is.
+
+    What it keeps goes nowhere then: the interpreter would try to write it once more as it ends, and complain.
+    """
+    try:
+        stream.flush()
+    except OSError as error:
+        with suppress(OSError):  # of a stream that has no file
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)
+        return error
+    return None
+
+
+def _open_what_is_closed() -> None:
+    """Gives a process that was started with its output closed (`>&-`) one that goes nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115, PTH123 - for as long as the process lives

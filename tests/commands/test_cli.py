@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -14,8 +15,10 @@ from pathlib import Path
 import pytest
 
 from tests.commands.running import heed_interrupts, run, run_on_terminal, run_process
-from tlpuzzles.cli import COMMANDS, INTERRUPTED, WRONG_USAGE
+from tlpuzzles.cli import COMMANDS, INTERRUPTED, UNDECIDED, WRONG_USAGE
+from tlpuzzles.course import catalog
 from tlpuzzles.verdict.model import ExitStatus
+from tlpuzzles.workspace.folders import shipped
 
 PROMPT = (
     ("list",), ("hint", "1"), ("show", "1"), ("glossary", "tile"), ("cheatsheet",), ("--help",), ("init", "--help"),
@@ -103,7 +106,8 @@ def test_wrong_arguments_exit_with_2(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_exit_statuses_are_those_of_the_result_model() -> None:
-    assert (WRONG_USAGE, INTERRUPTED) == (ExitStatus.USAGE, ExitStatus.INTERRUPTED)
+    assert (WRONG_USAGE, UNDECIDED) == (ExitStatus.USAGE, ExitStatus.UNDECIDED)
+    assert INTERRUPTED == ExitStatus.INTERRUPTED
 
 
 def test_ctrl_c_is_silent_and_exits_with_130(workspace: Path) -> None:
@@ -145,3 +149,67 @@ def test_a_stream_without_unicode_still_shows_the_lesson(workspace: Path) -> Non
     ran = run_process("show", "1", cwd=workspace, PYTHONIOENCODING="ascii")
     assert (ran.status, ran.err) == (0, "")
     assert ran.out.startswith("A ")
+
+
+GRADE = ("grade", "1", "--device", "cpu", "--portability", "off", "--case", "ragged-end")
+
+
+def test_a_current_folder_that_is_gone_is_not_needed_for_a_file_from_the_root_on(tmp_path: Path) -> None:
+    file, gone = tmp_path / "vector_add.py", tmp_path / "gone"
+    file.write_bytes(shipped(catalog.find("1")).file(catalog.find("1")).read_bytes())
+    told = "The folder you are in no longer exists."
+    for status, says, arguments in (
+        (1, "NOT STARTED", (*GRADE, str(file), "--html", str(tmp_path / "r.html"))),
+        (1, "Exercise 1  Vector add  for an", ("inspect", "1", str(file), "--svg", str(tmp_path / "tiles"))),
+        (2, told, (*GRADE, "vector_add.py")),
+        (2, told, (*GRADE, str(file), "--html", "r.html")),
+        (2, told, (*GRADE, str(file), "--dump", "wrong")),
+        (2, told, ("progress", "--html", "r.html")),
+    ):
+        gone.mkdir()
+        code = "import os; os.rmdir(os.getcwd()); from tlpuzzles.cli import main; main()"
+        command = [sys.executable, "-c", code, *arguments]
+        ran = subprocess.run(command, cwd=gone, capture_output=True, text=True, check=False)
+        assert ran.returncode == status, ran
+        assert says in ran.stdout + ran.stderr
+        assert "Traceback" not in ran.stderr
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("arguments", [("list",), ("show", "1"), ("--help",), ("progress",), (*GRADE, "--json")])
+def test_output_that_cannot_be_written_is_a_sentence_and_our_error(
+    workspace: Path, arguments: tuple[str, ...], unbuffered: str
+) -> None:
+    one = catalog.find("1")
+    (workspace / one.folder / one.file).write_bytes(shipped(one).file(one).read_bytes())
+    with open("/dev/full", "w") as full:  # noqa: PTH123 - no file
+        ran = subprocess.run(
+            [sys.executable, "-m", "tlpuzzles", *arguments],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+        )  # fmt: skip
+    assert ran.returncode == ExitStatus.UNDECIDED
+    assert re.fullmatch(
+        r"Error: Standard output.* cannot be written: No space left on device\. Make room .*\n", ran.stderr
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "status"),
+    [("list >&-", 0), ("list 1</dev/null", 3), ("show 99 2>/dev/full", 2), ("list >/dev/full 2>/dev/full", 3)],
+)
+def test_streams_that_take_nothing(workspace: Path, command: str, status: int) -> None:
+    line = f"'{sys.executable}' -m tlpuzzles {command}"
+    ran = subprocess.run(line, shell=True, capture_output=True, text=True, check=False)
+    assert ran.returncode == status
+    assert "Traceback" not in ran.stderr
+
+
+def test_a_fault_of_ours_has_not_the_status_of_a_wrong_kernel(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("tlpuzzles.commands.application.run", lambda *_: 1 / 0)
+    ran = run(capsys, "list")
+    assert (ran.status, ran.out) == (3, "")
+    assert ran.err.startswith("Error: This is a fault of tlpuzzles, not of your file.\nTraceback ")
+    assert ran.err.endswith("ZeroDivisionError: division by zero\n")
