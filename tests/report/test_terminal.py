@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import re
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from tests.report import samples
+from tlpuzzles.course import catalog
+from tlpuzzles.report.page import grading_page
 from tlpuzzles.report.terminal import show
 from tlpuzzles.verdict.model import Check, Detail, Kind, Location, Result, Verdict
 
@@ -51,6 +54,19 @@ def test_a_passed_exercise_says_what_comes_next() -> None:
     last = io.StringIO()
     show(samples.passed(), Console(file=last, width=88))
     assert "next exercise" not in last.getvalue()
+
+
+@pytest.mark.parametrize("end", ["\n\n", "\r\n", "\r", "\x85", "\u2028"])
+def test_the_name_of_a_file_feigns_no_line_of_the_report(end: str) -> None:
+    feigned = "Exercise 6  FlashAttention forward  [PASSED]"
+    file = f"ok.py · CPU{end}{feigned}{end}x.py"
+    location = Location(file=file, line=3, source="x = 1")
+    result = failing("It is wrong.", detail=Detail(location=location)).model_copy(update={"file": file})
+    lines = report(result, width=300).splitlines()
+    assert sum(feigned in line for line in lines) == 3, "the head, the location and the command"
+    assert feigned not in [line.strip() for line in lines]
+    page = grading_page(result, catalog.find("6"), datetime.now(timezone.utc))
+    assert f"{end}{feigned}" not in page
 
 
 def test_a_warning_about_another_gpu_is_told_in_full() -> None:

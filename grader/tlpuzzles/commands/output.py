@@ -6,6 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from tlpuzzles.plain import one_line
 from tlpuzzles.wording import here
 
 if TYPE_CHECKING:
@@ -35,17 +36,17 @@ def print_error(message: str) -> None:
 
 def warn(text: str) -> None:
     """One line on standard error."""
-    console(stderr=True).print(f"Warning: {plain(text)}", style="yellow", markup=False, soft_wrap=True)
+    console(stderr=True).print(f"Warning: {one_line(text)}", style="yellow", markup=False, soft_wrap=True)
 
 
 def plain(text: str) -> str:
-    """Text without what would drive the terminal: a file's name may hold anything."""
+    """Text of several lines, like an error's, without what would drive the terminal."""
     return "".join(char if char == "\n" or char.isprintable() else "?" for char in text)
 
 
 def print_quiet(message: str) -> None:
-    """Prints a remark below a report."""
-    console().print(f"  {message}", style="dim", markup=False, soft_wrap=True)
+    """Prints a remark below a report, on one line."""
+    console().print(f"  {one_line(message)}", style="dim", markup=False, soft_wrap=True)
 
 
 def print_markdown(text: str) -> None:

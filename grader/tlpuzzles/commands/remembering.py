@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tlpuzzles.commands import output
 from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.errors import UsageError
+from tlpuzzles.plain import one_line
 from tlpuzzles.workspace import attempts
 from tlpuzzles.workspace.attempts import Attempt, Past
 from tlpuzzles.workspace.folders import Folders, current_folder, is_shipped, required_root, shipped, workspace_root
@@ -131,7 +132,7 @@ class Put:
 
 def tell(put: Put, exercise: Exercise, workspace: Folders, what: str) -> None:
     """Says what became of the learner's file. `what` was to be put there: "attempt 3"."""
-    out, file = output.console(), workspace.file(exercise)
+    out, file = output.console(), one_line(workspace.file(exercise))
     if not put.changed:
         out.print(f"{file} is {what} already.", soft_wrap=True, markup=False)
         return

@@ -7,11 +7,12 @@ from typing import Annotated, Optional
 import typer
 
 from tlpuzzles.commands.arguments import ExerciseName
-from tlpuzzles.commands.output import console, on_terminal, plain
+from tlpuzzles.commands.output import console, on_terminal
 from tlpuzzles.commands.remembering import content_of, numbered, own_workspace, put_in_place, recorded, tell
 from tlpuzzles.course import catalog
 from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.errors import UsageError
+from tlpuzzles.plain import one_line
 from tlpuzzles.workspace.attempts import Attempt, Past
 from tlpuzzles.workspace.folders import Folders
 from tlpuzzles.workspace.keeping import hash_of
@@ -87,7 +88,7 @@ def _list(exercise: Exercise, past: Past, workspace: Folders) -> None:
 def _row(attempt: Attempt, is_best: bool, same: str | None, file: str) -> tuple[str, ...]:
     verdict = "kept" if attempt.verdict is None else attempt.verdict.value.replace("_", " ")
     remarks = [attempt.only] if attempt.only is not None else []
-    remarks += [plain(attempt.path).replace("\n", "?")] if attempt.path != file else []
+    remarks += [one_line(attempt.path)] if attempt.path != file else []
     remarks += ["the best"] if is_best else []
     remarks += ["your file"] if attempt.file is not None and attempt.file == same else []
     return (

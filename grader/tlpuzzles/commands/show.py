@@ -7,6 +7,7 @@ from tlpuzzles.commands.output import console, on_terminal, print_markdown
 from tlpuzzles.commands.reading import for_terminal, glossary_words
 from tlpuzzles.course import catalog
 from tlpuzzles.grading.plan import names
+from tlpuzzles.plain import one_line
 from tlpuzzles.workspace.folders import current_folder, nearest
 from tlpuzzles.workspace.hints import read_text
 
@@ -33,7 +34,7 @@ def show(name: ExerciseName) -> None:
     print_markdown(for_terminal(text))
     out.print()
     if file.is_relative_to(here):
-        out.print(f"To read it in an editor: {file.relative_to(here)}", markup=False)
+        out.print(f"To read it in an editor: {one_line(file.relative_to(here))}", markup=False)
         out.print()
     out.print(f"[bold]tlpuzzles grade {exercise.number} --case NAME[/] grades one alone: {', '.join(names(exercise))}.")
     if words := glossary_words(text):

@@ -23,7 +23,7 @@ def explain(check: Check, page: Page, marks: Marks, reported: Reported) -> None:
     """Prints the check's title, its message and what its detail holds."""
     style = STYLES[check.verdict.value]
     mark = Text.assemble((marks.line * 2, style), " ", (marks.of(check), style), " ")
-    title = Text(marks.clean(title_of(check)), style=f"bold {style}")
+    title = Text(marks.one_line(title_of(check)), style=f"bold {style}")
     rest = page.width - mark.cell_len - title.cell_len - 1
     if rest >= 2:
         page.line(mark, title, " ", (marks.line * rest, style))
@@ -52,7 +52,7 @@ def title_of(check: Check) -> str:
 
 
 def _location(location: Location, page: Page, marks: Marks) -> None:
-    file = marks.clean(nearby(location.file))
+    file = marks.one_line(nearby(location.file))
     page.blank()
     place = Text(file if location.line is None else f"{file}:{location.line}", style="bold")
     if os.environ.get("VTE_VERSION"):

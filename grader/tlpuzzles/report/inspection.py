@@ -59,9 +59,12 @@ def heading(page: Page, marks: Marks, title: str) -> None:
 def _head(found: Inspection, title: str, page: Page, marks: Marks) -> None:
     page.blank()
     page.paragraph(Text(f"{title}  for {_article(found.gpus)} ({found.arch})", style="bold"))
-    parts = [marks.clean(found.file)]
+    parts = [marks.one_line(found.file)]
     if found.case:
-        parts += [f"case {found.case}", *(f"{name} = {marks.clean(value)}" for name, value in found.arguments.items())]
+        parts += [
+            f"case {found.case}",
+            *(f"{name} = {marks.one_line(value)}" for name, value in found.arguments.items()),
+        ]
     separator = Text(f" {marks.separator} ", style="dim")
     page.flow([Text(part, style="dim") for part in parts], lead="", separator=separator)
 

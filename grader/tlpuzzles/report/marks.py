@@ -33,6 +33,9 @@ STYLES = {
 
 _ESCAPES = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[@-_])")
 
+_BREAKS = str.maketrans(dict.fromkeys("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029", "?"))
+"""All that str.splitlines, or a terminal, ends a line at."""
+
 
 @dataclass(frozen=True)
 class Marks:
@@ -61,6 +64,10 @@ class Marks:
         text = _ESCAPES.sub("", text.replace("\r\n", "\n").expandtabs(4))
         shown = "".join(char if char == "\n" or _is_plain(char) else "?" for char in text)
         return shown.encode(self.encoding, "replace").decode(self.encoding)
+
+    def one_line(self, text: str) -> str:
+        """The same for what has one line: the name of a file may hold breaks, and could feign lines of a report."""
+        return self.clean(text.translate(_BREAKS))
 
     def phrase(self, text: str) -> str:
         """The first sentence of a message, on one line."""

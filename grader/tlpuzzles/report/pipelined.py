@@ -20,7 +20,7 @@ def pipelined(seen: Seen, page: Page, marks: Marks) -> None:
             page.blank()
         line = f" (line {pipeline.line} of your file)" if pipeline.line is not None else ""
         trips = "trips as the block needs" if pipeline.trips is None else f"{pipeline.trips:,} trips"
-        name = marks.clean(pipeline.loop)
+        name = marks.one_line(pipeline.loop)
         head = Text.assemble((f"{name}: {trips}, num_stages={pipeline.stages}", "bold"), (line, "dim"))
         page.paragraph(head, lead="  ")
         bullet = "-" if marks.is_ascii else marks.separator

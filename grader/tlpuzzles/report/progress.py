@@ -128,7 +128,7 @@ class _Shown:
             sign_text = frame if isinstance(frame, Text) else Text(" ")
             count = f"{self.parts} of {self.total}" if self.total else ""
             clock = f"{time.monotonic() - self.since:.0f} s"
-            told = [Text(part, style="dim") for part in (count, marks.clean(self.note), clock) if part]
+            told = [Text(part, style="dim") for part in (count, marks.one_line(self.note), clock) if part]
             row = Text.assemble("  ", sign_text, f" {self.text} ")
             lines.append(row + Text(f" {marks.separator} ", style="dim").join(told))
         for line in lines:

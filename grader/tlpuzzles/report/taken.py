@@ -18,7 +18,7 @@ def taken(seen: Seen, page: Page, marks: Marks) -> None:
         if number:
             page.blank()
         if len(seen.launches) > 1:
-            page.paragraph(Text(marks.clean(launch.kernel), style="bold"), lead="  ")
+            page.paragraph(Text(marks.one_line(launch.kernel), style="bold"), lead="  ")
         rows = [
             ("blocks", Text(" x ".join("?" if extent is None else f"{extent:,}" for extent in _grid(launch)))),
             ("threads", _beside(launch.threads, launch.most_threads, "", marks)),

@@ -96,7 +96,8 @@ class _Report:
         page.line((name, "bold"), "  ", (told, f"bold reverse {STYLES[result.verdict.value]}"))
         device = result.device.name if result.device.arch is None else f"{result.device.name} ({result.device.arch})"
         parts = [
-            Text(part) for part in (marks.clean(nearby(result.file)), marks.clean(device), f"{result.seconds:.1f} s")
+            Text(part)
+            for part in (marks.one_line(nearby(result.file)), marks.one_line(device), f"{result.seconds:.1f} s")
         ]
         for part in parts:
             part.stylize("dim")
@@ -141,7 +142,7 @@ class _Report:
             self.page.paragraph(Text(why, style="dim"), lead="  ")
 
     def show_next(self) -> None:
-        page, commands = self.page, what_next(self.result, self.following, self.marks.clean)
+        page, commands = self.page, what_next(self.result, self.following, self.marks.one_line)
         page.blank()
         widest = max((len(command) for command, _ in commands), default=0)
         beside = all(4 + widest + len(why) <= page.width for _, why in commands)

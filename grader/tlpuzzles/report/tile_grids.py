@@ -27,7 +27,7 @@ def tile_grids(tiles: Sequence[Tile], page: Page, marks: Marks) -> None:
             page.blank()
         first = alike[0]
         shape = " x ".join(map(str, first.shape))
-        names = marks.clean(", ".join(tile.name for tile in alike))
+        names = marks.one_line(", ".join(tile.name for tile in alike))
         page.paragraph(Text.assemble((names, "bold"), f"  {shape} {first.dtype}"), lead="  ")
         if isinstance(first.held, Fragment):
             _fragment(first.held, page, marks)

@@ -71,7 +71,7 @@ class Screen:
         """The line below everything: what is watched, and what can be pressed."""
         marks = marks_for(self._console)
         self._console.print()
-        self._console.print(Text.assemble(("  watching ", "dim"), marks.clean(watched)))
+        self._console.print(Text.assemble(("  watching ", "dim"), marks.one_line(watched)))
         for row in _rows(self._console.width) if self._keys else ():
             self._console.print(Text("  ").join([Text(""), *row]), no_wrap=True)
 

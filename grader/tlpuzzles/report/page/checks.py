@@ -82,7 +82,8 @@ def explained(check: Check, name: str) -> Explained:
     shown = detail.error_map if detail is not None else None
     place = ""
     if location is not None:
-        place = location.file if location.line is None else f"{location.file}:{location.line}"
+        file = unicode_marks().one_line(location.file)
+        place = file if location.line is None else f"{file}:{location.line}"
     return Explained(
         title=title_of(check),
         state=state,

@@ -83,7 +83,7 @@ def graded(
 ) -> Graded:
     """`title` is the exercise's, `following` number and title of the next one, `past` what is recorded of it; `nvcc`:
     whether kernels were compiled for other GPUs to the end."""
-    clean = unicode_marks().clean
+    clean, one_line = unicode_marks().clean, unicode_marks().one_line
     name = f"tlp-{result.exercise.number}-{_digest(result)}"
     subject = leading(result)
     if subject is not None and subject.id in too_slow(result):
@@ -94,7 +94,7 @@ def graded(
         told, left = ONE_CASE, ""
     lines = clean(result.output).strip("\n").splitlines()
     device = result.device.name if result.device.arch is None else f"{result.device.name} ({result.device.arch})"
-    again = f"{result.exercise.number}{file_argument(result, clean)}"
+    again = f"{result.exercise.number}{file_argument(result, one_line)}"
     return Graded(
         name=name,
         number=result.exercise.number,
@@ -102,7 +102,7 @@ def graded(
         state=result.verdict.value,
         mark=unicode_marks().by_verdict[result.verdict.value],
         badge=full_badge(result),
-        where=(result.file, device, f"{result.seconds:.1f} s"),
+        where=(one_line(result.file), one_line(device), f"{result.seconds:.1f} s"),
         points=told,
         points_left=left,
         why_nothing=why_nothing(result, clean) or "",
@@ -117,7 +117,7 @@ def graded(
         layouts=here(f"tlpuzzles inspect {again} --svg tiles") if begun and _is_built(result) and tiles is None else "",
         tiles=() if tiles is None else drawn(tiles),
         tiles_of="" if tiles is None else f"Of the kernel for \u201c{tiles.case}\u201d, compiled for {tiles.gpu}",
-        next=tuple(what_next(result, following, clean)),
+        next=tuple(what_next(result, following, one_line)),
         history=_history(past),
         environment=tuple(_versions(result.environment)),
     )
