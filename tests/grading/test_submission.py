@@ -81,3 +81,20 @@ def test_todos_are_listed_with_their_lines() -> None:
 def test_a_file_that_is_nested_deeper_than_python_can_follow_is_no_skeleton() -> None:
     deep = "x = " + " + ".join(["1"] * 1500)
     assert not is_untouched(deep, "x = 1")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("def f():\n    x = 1\n\t    y = 2\n", "begins with 1 tab and 4 spaces, the one above with 4 spaces."),
+        ("x = 1\n\ty = 2\n", "begins with 1 tab, the one above with no space."),
+        ("x = 1\n  y = 2\n", "begins with 2 spaces, the one above with no space."),
+        ("if x:\n y = 2\n  z = 3\n", "begins with 2 spaces, the one above with 1 space."),
+        ("if x:\n\ty = 2\n\t\tz = 3\n", "begins with 2 tabs, the one above with 1 tab."),
+    ],
+)
+def test_what_a_line_begins_with_is_told_as_it_is(tmp_path: Path, text: str, says: str) -> None:
+    (tmp_path / "mine.py").write_text(text)
+    problem = read(tmp_path / "mine.py").problem
+    assert problem is not None
+    assert problem.message.endswith(f" This line {says}")

@@ -6,12 +6,15 @@ import ast
 import errno
 import re
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 from tlpuzzles.errors import UsageError
-from tlpuzzles.plain import read_plain
+from tlpuzzles.plain import one_line, read_plain
 
 MAX_BYTES = 1 << 20
+OTHER = ("other blank", "other blanks")
+"""Of a line's beginning: a form feed, or a blank that is no part of ASCII."""
 
 
 class NoSubmission(UsageError):
@@ -60,19 +63,20 @@ class Submission:
 def read(file: Path) -> Submission:
     """Reads the file. Raises NoSubmission if it is missing, a directory or unreadable; a file that is there and is no
     Python gives a submission with a problem."""
+    shown = one_line(file)
     try:
         data = read_plain(file, MAX_BYTES)
     except FileNotFoundError:
         raise NoSubmission(
-            f"There is no file {file}. Check the path, or leave it out to grade your workspace's."
+            f"There is no file {shown}. Check the path, or leave it out to grade your workspace's."
         ) from None
     except OSError as error:
         if file.is_dir():
-            raise NoSubmission(f"{file} is a folder. Name the Python file in it that holds your kernel.") from None
+            raise NoSubmission(f"{shown} is a folder. Name the Python file in it that holds your kernel.") from None
         if error.errno == errno.EFBIG:
             told = f"The file is {file.stat().st_size >> 20} MiB long; at most 1 MiB is read. Is it the right file?"
             return Submission(file.resolve(), str(file), "", Problem(told), None)
-        raise NoSubmission(f"{file} cannot be read: {error.strerror}.") from None
+        raise NoSubmission(f"{shown} cannot be read: {error.strerror}.") from None
     return of(file, data)
 
 
@@ -114,8 +118,16 @@ def _indents(text: str, error: SyntaxError) -> str:
     if error.lineno > len(lines):
         return ""
     above = next((line for line in reversed(lines[: error.lineno - 1]) if line.strip()), "")
-    here, there = (len(line) - len(line.lstrip()) for line in (lines[error.lineno - 1], above))
-    return f" This line begins with {here} spaces, the one above with {there}."
+    return f" This line begins with {_indent(lines[error.lineno - 1])}, the one above with {_indent(above)}."
+
+
+def _indent(line: str) -> str:
+    """What stands before the text of a line: "4 spaces", "1 tab and 2 spaces"."""
+    before = line[: len(line) - len(line.lstrip())]
+    names = {"\t": ("tab", "tabs"), " ": ("space", "spaces")}
+    runs = [(char, len(list(run))) for char, run in groupby(before)]
+    told = [f"{count} {names.get(char, OTHER)[count > 1]}" for char, count in runs]
+    return " and ".join(told) or "no space"
 
 
 def is_untouched(text: str, skeleton: str) -> bool:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Sequence
-from typing import NoReturn
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import NoReturn, TypeVar
 
 from tlpuzzles.errors import UsageError
 from tlpuzzles.grading.choices import DeviceChoice, Portability
+
+Choice = TypeVar("Choice", bound=Enum)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -25,8 +28,8 @@ def exercise_parser() -> argparse.ArgumentParser:
     parser.add_argument("name", metavar="N")
     parser.add_argument("--case")
     parser.add_argument("--seed", type=_seed)
-    parser.add_argument("--device", type=DeviceChoice, default=DeviceChoice.AUTO, choices=list(DeviceChoice))
-    parser.add_argument("--portability", type=Portability, default=Portability.CHECK, choices=list(Portability))
+    parser.add_argument("--device", type=_one_of(DeviceChoice), default=DeviceChoice.AUTO)
+    parser.add_argument("--portability", type=_one_of(Portability), default=Portability.CHECK)
     parser.add_argument("--speed", action=argparse.BooleanOptionalAction, default=True)
     return parser
 
@@ -34,7 +37,7 @@ def exercise_parser() -> argparse.ArgumentParser:
 def hint_parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="%hint", usage="%%hint N [--level K]", add_help=False)
     parser.add_argument("name", metavar="N")
-    parser.add_argument("--level", type=int)
+    parser.add_argument("--level", type=_level)
     return parser
 
 
@@ -64,7 +67,32 @@ def split(line: str) -> Sequence[str]:
 
 
 def _seed(text: str) -> int:
-    seed = int(text)
-    if seed < 0:
-        raise ValueError
-    return seed
+    return _number("seed", text, 0)
+
+
+def _level(text: str) -> int:
+    return _number("level", text, 1)
+
+
+def _number(what: str, text: str, least: int) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = None
+    if number is None or number < least:
+        raise argparse.ArgumentTypeError(f"invalid {what}: {text!r} is not a whole number from {least} on")
+    return number
+
+
+def _one_of(choices: type[Choice]) -> Callable[[str], Choice]:
+    """For `type`: argparse compares its `choices` with what that made of a word, and does not list them for one of
+    which it made nothing."""
+
+    def chosen(text: str) -> Choice:
+        try:
+            return choices(text)
+        except ValueError:
+            told = ", ".join(choice.value for choice in choices)
+            raise argparse.ArgumentTypeError(f"invalid choice: {text!r} is none of {told}") from None
+
+    return chosen
