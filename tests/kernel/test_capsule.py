@@ -31,7 +31,7 @@ def test_a_right_kernel_is_read_and_nothing_is_wrong_with_it(name: str) -> None:
     assert kernel.launches
     assert list(not_allowed(kernel.func, kernel.steps)) == []
     races = Races(kernel)
-    assert [*races.parallel_stores(), *races.fragment_accesses()] == []
+    assert [*races.parallel_stores(), *races.updates(), *races.fragment_accesses()] == []
 
 
 @pytest.mark.parametrize("name", ["T.device_assert", "T.print, tile", "T.reduce_sum, shared", "macro"])

@@ -31,6 +31,8 @@ class Kind(Enum):
     PASS_CONFIG = "pass config"
     PARALLEL_STORE = "parallel store"
     """A store in `T.Parallel` that several iterations make to one element."""
+    UPDATE = "update"
+    """An update of one element that several threads or blocks make at the same time."""
     FRAGMENT_ACCESS = "fragment access"
     """An element of a fragment used outside of `T.Parallel`."""
     UNSET = "unset"

@@ -17,7 +17,7 @@ class Step:
     loops: tuple[ir.For, ...]
     """Enclosing loops, the outermost first; those of the grid count."""
     conditions: tuple[ir.Expr, ...]
-    """Conditions that hold here, of `if` with and without `else`; an `else` gives none."""
+    """Conditions that hold here, of `if` and of `while`; an `else` gives the negation of its condition."""
     line: int | None
     """Line of the statement or, where TileLang recorded none, of what encloses it below the launch."""
 
@@ -74,7 +74,7 @@ def _steps(
     elif isinstance(stmt, ir.IfThenElse):
         yield from _steps(stmt.then_case, loops, (*conditions, stmt.condition), line)
         if stmt.else_case is not None:
-            yield from _steps(stmt.else_case, loops, conditions, line)
+            yield from _steps(stmt.else_case, loops, (*conditions, ir.Not("bool", stmt.condition)), line)
     elif isinstance(stmt, ir.While):
         yield from _steps(stmt.body, loops, (*conditions, stmt.condition), line)
     elif isinstance(stmt, ir.SBlockRealize):

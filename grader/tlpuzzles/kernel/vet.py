@@ -77,12 +77,13 @@ def vet(
 
 
 def _of_work(kernel: Kernel, parameters: Parameters, *, for_cpu: bool) -> Iterator[Finding]:
-    races = Races(kernel)
+    races = Races(kernel, parameters.sizes)
     yield from writes.outside_launch(kernel)
     yield from writes.written(kernel, parameters)
     yield from resources.tiles(kernel)
     yield from resources.launches(kernel, parameters.sizes)
     yield from races.parallel_stores()
+    yield from races.updates()
     yield from races.fragment_accesses()
     yield from miscompiled.left_factor_through_fragment(kernel)
     if for_cpu:
