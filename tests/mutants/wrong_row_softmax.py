@@ -49,6 +49,29 @@ BY_HAND = """\
             for i, j in T.Parallel(block_M, columns):
                 row_sum[i] += rows[i, j]
 """
+IN_SHARED = """\
+            sums = T.alloc_shared((block_M,), accum_dtype)
+            T.clear(sums)
+{}            T.copy(sums, row_sum)
+"""
+FLATTENED = IN_SHARED.format("""\
+            for k in T.Parallel(block_M * columns):
+                sums[k // columns] += rows[k // columns, k % columns]
+""")
+BY_THREADS = IN_SHARED.format("""\
+            values = T.alloc_shared((block_M, columns), accum_dtype)
+            T.copy(rows, values)
+            tx = T.get_thread_binding()
+            for i, j in T.grid(block_M, T.ceildiv(columns, threads)):
+                if j * threads + tx < columns:
+                    sums[i] += values[i, j * threads + tx]
+""")
+BY_EVERY_THREAD = IN_SHARED.format("""\
+            values = T.alloc_shared((block_M, columns), accum_dtype)
+            T.copy(rows, values)
+            for i, j in T.grid(block_M, columns):
+                sums[i] += values[i, j]
+""")
 PADDED = ("ragged", "short-rows")
 WHOLE = ("whole-tiles", "one-column", "one-row")
 
@@ -193,6 +216,9 @@ WRONG = (
         "ragged",
     ),
     Wrong("sum-by-hand", ((SUM, BY_HAND),), Kind.ORDER, passes=(*PADDED, *WHOLE)),
+    Wrong("sum-by-hand-flattened", ((SUM, FLATTENED),), Kind.ORDER, passes=(*PADDED, *WHOLE)),
+    Wrong("sum-by-threads", ((SUM, BY_THREADS),), Kind.ORDER, passes=(*PADDED, *WHOLE)),
+    Wrong("sum-by-every-thread", ((SUM, BY_EVERY_THREAD),), Kind.ORDER, passes=(*PADDED, *WHOLE)),
     Wrong(
         "sums-in-float16",
         (('accum_dtype: str = "float"', 'accum_dtype: str = "float16"'),),
