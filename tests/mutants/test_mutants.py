@@ -50,6 +50,7 @@ def test_wrong_kernel_fails_for_the_reason_given(slug: str, wrong: Wrong, grade:
         assert wrong.check in {check.id for check in failed}, _told(result)
     if wrong.mistake is not None:
         assert _mistakes(failed) == {wrong.mistake}, _told(result)
+    assert any(wrong.says in check.message for check in failed), _told(result)
 
 
 @pytest.mark.slow

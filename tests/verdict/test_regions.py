@@ -147,6 +147,37 @@ def test_a_ragged_end_is_known_as_one() -> None:
         assert found.ragged is ragged
 
 
+@pytest.mark.parametrize(
+    ("tile", "ragged", "second", "first"),
+    [
+        (None, True, False, False),
+        ((64, 32), True, True, False),
+        ((16, 32), False, False, False),  # rows 64 to 99 are three such tiles
+        ((32, 32), False, False, False),
+    ],
+)
+def test_the_kernels_tile_tells_the_ragged_end_from_the_second_block(
+    tile: tuple[int, ...] | None, ragged: bool, second: bool, first: bool
+) -> None:
+    found = region(matrix(slice(64, None)), MATRIX, tile)
+    assert found is not None
+    assert (found.ragged, found.second, found.first) == (ragged, second, first)
+
+
+def test_tiles_are_those_of_the_kernel() -> None:
+    blocks = torch.arange(235)[:, None] // 128 != torch.arange(751) // 128
+    assert words(blocks, MATRIX) == "20 of 24 tiles of 64 x 128: (0, 1), (0, 2), (0, 3), (0, 4), ..."
+    found = region(blocks, MATRIX, (128, 128))
+    assert found is not None
+    assert found.words == "10 of 12 tiles of 128 x 128: (0, 1), (0, 2), (0, 3), (0, 4), ..."
+
+
+def test_rows_with_elements_that_are_right_by_chance_are_no_tiles() -> None:
+    mask = matrix(slice(128, None), shape=(223, 700))
+    mask &= torch.rand(mask.shape, generator=torch.Generator().manual_seed(1)) < 0.93
+    assert words(mask, MATRIX) == "the last 95 rows (128 to 222)"
+
+
 @pytest.mark.parametrize("kind", ["all", "noise", "tiles", "triangle", "vector"])
 def test_four_million_elements_take_no_time_that_anyone_notices(kind: str) -> None:
     shape = (2048, 2048)

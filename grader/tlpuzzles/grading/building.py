@@ -33,6 +33,8 @@ class Outcome:
     """What makes a kernel wrong on a GPU although a CPU, which runs one iteration after the other, gets it right."""
     unset: Mapping[str, Problem] = field(default_factory=dict)
     """By kernel: the tile that it reads before setting it. A run must show whether that matters."""
+    suspects: Mapping[str, Problem] = field(default_factory=dict)
+    """By kernel: what most likely makes its result wrong, if a run shows that it is."""
     warnings: Sequence[Problem] = ()
     """Worth a word to the learner; they change no verdict."""
 
@@ -67,6 +69,7 @@ def _read(report: Report, posed: list[Posed], files: Mapping[str, Path]) -> Outc
     problems: dict[str, Problem] = {}
     requirements: dict[str, Problem | None] = {}
     unset: dict[str, Problem] = {}
+    suspects: dict[str, Problem] = {}
     warnings: dict[str | tuple[int | None], Problem] = {}
     race: Problem | None = None
     answers = {message["case"]: message for message in report.of("built")}
@@ -82,6 +85,8 @@ def _read(report: Report, posed: list[Posed], files: Mapping[str, Path]) -> Outc
             race = problem(answer["race"])
         if answer["unset"] is not None:
             unset[one.case.id] = problem(answer["unset"])
+        if answer["suspect"] is not None:
+            suspects[one.case.id] = problem(answer["suspect"])
         for warning in answer["warnings"]:
             # Of one line's warnings that differ by the sizes alone, the first says enough.
             key = (warning["line"],) if warning["of_sizes"] else warning["message"]
@@ -91,7 +96,7 @@ def _read(report: Report, posed: list[Posed], files: Mapping[str, Path]) -> Outc
             problems[one.case.id] = problem(answer["problem"])
         else:
             built[one.case.id] = _built(one, answer, files[one.case.id])
-    return Outcome(built, problems, requirements, race, unset, tuple(warnings.values()))
+    return Outcome(built, problems, requirements, race, unset, suspects, tuple(warnings.values()))
 
 
 def _for_sizes(posed: Posed, warning: Problem) -> Problem:

@@ -22,6 +22,7 @@ from tlpuzzles.verdict.model import Check, Detail, Kind, Verdict
 LIMITS = Limits(seconds=300, memory=None, hidden=True)
 
 NOTHING: Mapping[str, Check] = {}
+NO_SUSPECTS: Mapping[str, Problem] = {}
 
 Inputs = Mapping[str, Path]
 """Raw files by the names of the contract's input tensors."""
@@ -59,12 +60,14 @@ def judge(
     kernels have passed them before.
     """
     outputs = {case: [str(file) for file in run.outputs] for case, run in ran.items() if run.problem is None}
+    suspects = {p.case.id: built.suspects[p.kernel] for p in plan.problems if p.kernel in built.suspects}
     judged: dict[str, Message] = {}
     prints: list[Message] = []
     if outputs:
         job = _job("judge", exercise, plan, folder) | {
             "outputs": outputs,
             "tiles": {p.case.id: built.built[p.kernel].tile for p in plan.problems if p.kernel in built.built},
+            "causes": {case: suspect.message for case, suspect in suspects.items()},
             "printed": {case: run.printed for case, run in ran.items()},
             "dump": None if dump is None else str(dump),
         }
@@ -86,11 +89,12 @@ def judge(
             continue
         facts = {"case": case.id, "seed": plan.seed, "sizes": sizes[case.id], "dtype": case.dtype}
         if case.id in judged:
-            found.append(named(_check(case, judged[case.id], facts), unset.get(case.id), submission))
+            check = named(_check(case, judged[case.id], facts), unset.get(case.id), submission)
+            found.append(located(check, suspects.get(case.id), submission))
         else:
             problem = failures.get(case.id) or Problem("The kernel gave no output.", ours=True)
             found.append(checks.failed(Kind.CORRECTNESS, case.id, case.title, problem, submission, facts))
-    found = list(for_one_reason(found))
+    found = list(for_one_reason(found, suspects))
     if exercise.printing is not None:
         found.append(_printed(exercise.printing, prints, plan))
     if built.race is not None:
@@ -127,9 +131,30 @@ def named(check: Check, unset: Problem | None, submission: Submission) -> Check:
     return check.model_copy(update={"message": message, "detail": detail})
 
 
-def for_one_reason(found: Sequence[Check]) -> Iterator[Check]:
+def located(check: Check, suspect: Problem | None, submission: Submission) -> Check:
+    """The check with the line of what makes the result wrong, if it says that."""
+    if suspect is None or suspect.line is None or suspect.message not in check.message:
+        return check
+    detail = (check.detail or Detail()).model_copy(update={"location": checks.location(submission, suspect.line)})
+    return check.model_copy(update={"detail": detail})
+
+
+def for_one_reason(found: Sequence[Check], suspects: Mapping[str, Problem] = NO_SUSPECTS) -> Iterator[Check]:
     """Where an output equals a known mistake, the others that are wrong by their values alone are not given a cause
-    each: it would be a guess, and they most likely have the same."""
+    each: it would be a guess, and they most likely have the same. What one line makes wrong is told once."""
+    told: dict[int | None, Check] = {}
+    for check in _for_one_mistake(found):
+        suspect = suspects.get(check.id)
+        if suspect is None or suspect.message not in check.message:
+            yield check
+        elif suspect.line in told:
+            yield check.model_copy(update={"message": f'Wrong for the same reason as "{told[suspect.line].title}".'})
+        else:
+            told[suspect.line] = check
+            yield check
+
+
+def _for_one_mistake(found: Sequence[Check]) -> Iterator[Check]:
     known = next((check for check in found if check.detail and check.detail.mistake and check.detail.hint), None)
     for check in found:
         detail = check.detail

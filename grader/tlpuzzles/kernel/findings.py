@@ -37,6 +37,8 @@ class Kind(Enum):
     """An element of a fragment used outside of `T.Parallel`."""
     UNSET = "unset"
     """A tile that is read before anything sets it."""
+    SUSPECT = "suspect"
+    """What most likely makes the result wrong, if it is."""
     MISCOMPILED = "miscompiled"
     """Right, and compiled wrongly for some GPU by this release of TileLang."""
     LAUNCH = "launch"

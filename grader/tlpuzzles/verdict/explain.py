@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 RAGGED = "That is what full tiles leave over: check how the last, incomplete tile is read, masked and written."
 LATER = "Only the beginning is right: check the indices that should change from block to block."
+ONE_OF_TWO = (
+    "That is the second of two tiles, which is incomplete: check the indices that should change from block to block, "
+    "and how that tile is read, masked and written."
+)
 RACE = "Scattered errors often come from threads or blocks that write one element, or read it before it is there."
 HALF = 2**-11
 """Relative error of a value that was rounded to float16 on the way, at most: half a unit of its last place."""
@@ -45,6 +49,8 @@ class Answer:
     """What the kernel stores at a time, as extents along the output's axes; None if unknown."""
     row_name: str = ""
     """What a row of the output is called, where it is computed as one."""
+    cause: str = ""
+    """What most likely makes it wrong, in sentences, where the kernel shows that; empty if unknown."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +72,7 @@ def explain(answer: Answer, named: Callable[[], Mistake | None]) -> Explanation:
     unwritten = _unwritten(answer)
     if not bool(unwritten.all()) and (mistake := named()) is not None:
         message = f"Your output equals {mistake.says}. Hint {mistake.hint} is about this."
-        where = region(_wrong(answer), answer.output.shape)
+        where = region(_wrong(answer), answer.output.shape, answer.tile)
         if bool(unwritten.any()):
             message = f"{_count(answer, _region(unwritten, answer))} never written. {message}"
         return _explained(answer, message, where, mistake)
@@ -134,6 +140,8 @@ def _worst(answer: Answer) -> torch.Tensor:
 def _never_written(answer: Answer) -> tuple[str, Region]:
     unwritten, name = _unwritten(answer), answer.output.name
     where = _region(unwritten, answer)
+    if bool(unwritten.all()) and answer.cause:
+        return f"{name} was never written. {answer.cause}", where
     if bool(unwritten.all()):
         message = (
             f"{name} was never written: the kernel ends without storing a result in it, or only adds to what was there "
@@ -142,7 +150,7 @@ def _never_written(answer: Answer) -> tuple[str, Region]:
         return message, where
     others = _wrong(answer) & ~unwritten
     rest = f"{int(others.sum())} others are wrong." if bool(others.any()) else "The others are right."
-    advice = f" {RAGGED}" if where.ragged else ""
+    advice = f" {answer.cause}" if answer.cause else _leftover(where)
     words = "nearly all of it" if where.shape is Shape.EVERYTHING else where.words
     return f"{_count(answer, where)} never written: {words}. {rest}{advice}", where
 
@@ -164,7 +172,7 @@ def _not_finite(answer: Answer) -> tuple[str, Region]:
     if kind == "NaN" and bool(found[bad].isinf().any()):
         kind = "NaN or infinite"
     where = _region(bad, answer)
-    advice = f" {RAGGED}" if where.ragged else ""
+    advice = f" {answer.cause}" if answer.cause else _leftover(where)
     if kind != "NaN":
         advice = advice or f" The largest {answer.dtype} is {_largest(answer.dtype)}: is something left unscaled?"
     if where.shape is Shape.EVERYTHING:
@@ -183,7 +191,7 @@ def _too_far(answer: Answer) -> tuple[str, Region | None]:
     assert measures is not None
     assert limits is not None
     wrong = _wrong(answer)
-    where = region(wrong, answer.output.shape)
+    where = region(wrong, answer.output.shape, answer.tile)
     if where is None:
         return _imprecise(answer, measures, limits), None
     sign = symptom(answer.found.double(), answer.expected, wrong, answer.tolerance, answer.output.shape)
@@ -195,13 +203,22 @@ def _too_far(answer: Answer) -> tuple[str, Region | None]:
     sentences = [_located(answer, where, sign.words if sign else None)]
     if sign is not None and sign.advice:
         sentences.append(sign.advice)
+    elif answer.cause:
+        sentences.append(answer.cause)
     elif where.ragged:
-        sentences.append(RAGGED)
+        sentences.append(_leftover(where).strip())
     elif where.first and (sign is None or sign.how in (How.ZERO, How.SHIFTED)):
         sentences.append(LATER)
     elif where.shape is Shape.SCATTERED and sign is None and answer.dependence is not Dependence.NOTHING:
         sentences.append(RACE)
     return " ".join(sentences), where
+
+
+def _leftover(where: Region) -> str:
+    """A sentence after a blank, if the region is the ragged end of an axis."""
+    if not where.ragged:
+        return ""
+    return f" {ONE_OF_TWO if where.second else RAGGED}"
 
 
 def _located(answer: Answer, where: Region, how: str | None) -> str:
@@ -237,6 +254,6 @@ def _imprecise(answer: Answer, measures: Measures, limits: Measures, advice: str
 
 
 def _region(mask: torch.Tensor, answer: Answer) -> Region:
-    where = region(mask, answer.output.shape)
+    where = region(mask, answer.output.shape, answer.tile)
     assert where is not None
     return where

@@ -74,13 +74,15 @@ def judge(
     second_file: Path | None = None,
     *,
     tile: tuple[int, ...] | None = None,
+    cause: str = "",
     equalled: Collection[str | None] | None = None,
 ) -> CaseJudgement:
     """Judges the output of a case, and that of a second run with blocks and threads in reverse if there was one.
 
     The files hold the raw bytes of the output in the case's dtype, which held poison before the first run and leftovers
     before the second (see poison.py). `tile`:
-    what the kernel stores at a time, for the map of a wrong output. `equalled`: ids of the mistakes that earlier cases
+    what the kernel stores at a time, for the map of a wrong output. `cause`: what most likely makes it wrong, if it is
+    and equals no known mistake; empty if unknown. `equalled`: ids of the mistakes that earlier cases
     equalled; None if none of those has failed.
     """
     posed = _posed(exercise, case, sizes, seed)
@@ -92,13 +94,15 @@ def judge(
         return CaseJudgement(output=Judgement(verdict=Verdict.FAILED, message=message, detail=_detail(posed)))
     comparison = _compare(posed, first)
     if second is None:
-        return CaseJudgement(output=_judge(posed, first, comparison, tile, equalled))
+        return CaseJudgement(output=_judge(posed, first, comparison, tile, cause, equalled))
     if same_bits(first, second):
         finding = Finding(Dependence.NOTHING)
     else:
         runs = Runs(exercise.output, first, second, posed.expected, (comparison, _compare(posed, second)))
         finding = compare_runs(runs, case.dtype, posed.tolerance)
-    return CaseJudgement(output=_judge(posed, first, comparison, tile, equalled, finding), order=_order(posed, finding))
+    return CaseJudgement(
+        output=_judge(posed, first, comparison, tile, cause, equalled, finding), order=_order(posed, finding)
+    )
 
 
 def judge_printed(exercise: Exercise, case: Case, sizes: Sizes, seed: int, output: str) -> Fault | None:
@@ -167,6 +171,7 @@ def _judge(
     found: torch.Tensor,
     comparison: Comparison,
     tile: tuple[int, ...] | None,
+    cause: str,
     equalled: Collection[str | None] | None,
     finding: Finding | None = None,
 ) -> Judgement:
@@ -184,6 +189,7 @@ def _judge(
         dependence,
         tile,
         posed.exercise.row_name,
+        cause,
     )
     explanation = explain(answer, lambda: _mistake(posed, found, equalled))
     fields = explanation.detail.model_dump(exclude_none=True)

@@ -6,7 +6,7 @@ region do not hide it. Outside of a region there must be no wrong element at all
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import combinations
@@ -67,12 +67,16 @@ class Region:
     """Whether it is what full tiles leave over at the end of an axis."""
     first: bool = False
     """Whether it is everything but the beginning of an axis: what comes after the first block or step."""
+    second: bool = False
+    """Whether it is the second of two tiles, ragged: what is wrong there need not be about the ragged end."""
 
 
-def region(mask: torch.Tensor, names: Sequence[str]) -> Region | None:
+def region(mask: torch.Tensor, names: Sequence[str], tile: Sequence[int] | None = None) -> Region | None:
     """Finds words for the elements that are True in a mask; None if none is.
 
-    `names` are the axes of the output as in the exercise's contract, one for each dimension of the mask.
+    `names` are the axes of the output as in the exercise's contract, one for each dimension of the mask. `tile`: what
+    the kernel stores at a time, as extents along them; tiles of other sizes are then spoken of only where those do not
+    fit.
     """
     total = mask.numel()
     elements = int(mask.sum())
@@ -87,18 +91,22 @@ def region(mask: torch.Tensor, names: Sequence[str]) -> Region | None:
         place = f"element {index[0]}" if len(shape) == 1 else f"index {index}"
         return Region(Shape.ONE_ELEMENT, f"one element ({place})", elements, total)
     named = axes(names, shape)
-    finder = _Finder(mask.reshape([shape[d] for d in kept]), [named[d] for d in kept], elements, total)
+    known = [tile[d] for d in kept] if tile is not None and len(tile) == len(shape) else None
+    finder = _Finder(mask.reshape([shape[d] for d in kept]), [named[d] for d in kept], elements, total, known)
     return finder.find()
 
 
 class _Finder:
     """A mask without axes of size 1."""
 
-    def __init__(self, mask: torch.Tensor, axes: Sequence[Axis], elements: int, total: int) -> None:
+    def __init__(
+        self, mask: torch.Tensor, axes: Sequence[Axis], elements: int, total: int, tile: Sequence[int] | None
+    ) -> None:
         self.mask = mask
         self.axes = axes
         self.elements = elements
         self.total = total
+        self.tile = tile
         self.spans = [self._touched(d) for d in range(mask.dim())]
 
     def find(self) -> Region:
@@ -112,8 +120,10 @@ class _Finder:
             or self._scattered()
         )
 
-    def _region(self, shape: Shape, words: str, *, ragged: bool = False, first: bool = False) -> Region:
-        return Region(shape, words, self.elements, self.total, ragged, first)
+    def _region(
+        self, shape: Shape, words: str, *, ragged: bool = False, first: bool = False, second: bool = False
+    ) -> Region:
+        return Region(shape, words, self.elements, self.total, ragged, first, second)
 
     def _touched(self, dim: int) -> Spans:
         others = [d for d in range(self.mask.dim()) if d != dim]
@@ -137,11 +147,19 @@ class _Finder:
         words = [words for spans in self.spans if (words := spans.words())]
         if not words:
             return self._region(Shape.EVERYTHING, "the whole output")
+        ragged = [d for d in range(len(self.spans)) if self._is_ragged(d)]
         return self._region(
             Shape.SPANS,
             ", ".join(words),
-            ragged=any(spans.is_ragged_end for spans in self.spans),
+            ragged=bool(ragged),
             first=_is_later(self.spans),
+            second=any(self.tile is not None and self.spans[d].first == self.tile[d] for d in ragged),
+        )
+
+    def _is_ragged(self, dim: int) -> bool:
+        spans = self.spans[dim]
+        return spans.is_ragged_end and (
+            self.tile is None or (spans.first % self.tile[dim] == 0 and spans.count < self.tile[dim])
         )
 
     def _over(self, rows: int, columns: int) -> torch.Tensor:
@@ -180,9 +198,12 @@ class _Finder:
         if self.mask.dim() == 1:
             return self._blocks()
         for rows, columns in combinations(range(self.mask.dim()), 2):
-            grid = _Grid(self._over(rows, columns))
+            own = None if self.tile is None else (self.tile[rows], self.tile[columns])
+            grid = _Grid(self._over(rows, columns), own)
             if (tiles := grid.tiles()) is not None:
                 height, width, wrong = tiles
+                if _is_box(wrong) and (whole := self._whole(DENSE)) is not None:
+                    return whole
                 diagonal = _has_diagonal(grid.rows, grid.columns)
                 words = _tiles_in_words(wrong, height, width, diagonal=diagonal) + self._of(rows, columns)
                 return self._region(Shape.TILES, words)
@@ -190,7 +211,8 @@ class _Finder:
 
     def _blocks(self) -> Region | None:
         """Tiles along the only axis."""
-        if (tiles := _Grid(self.mask.float()[:, None]).tiles()) is None:
+        own = None if self.tile is None else (self.tile[0], 1)
+        if (tiles := _Grid(self.mask.float()[:, None], own).tiles()) is None:
             return None
         height, _, wrong = tiles
         blocks = Axis("block", wrong.numel(), f"block of {height}", f"blocks of {height}")
@@ -216,6 +238,11 @@ class _Finder:
         return self._region(Shape.SCATTERED, f"{self.elements} of {self.total} elements, scattered")
 
 
+def _is_box(wrong: torch.Tensor) -> bool:
+    """Whether it is all of some rows and columns."""
+    return bool((wrong == (wrong.any(dim=1)[:, None] & wrong.any(dim=0))).all())
+
+
 def _is_later(spans: Sequence[Spans]) -> bool:
     some = [span for span in spans if not span.is_all]
     return len(some) == 1 and some[0].is_all_but_the_first and some[0].first >= BLOCKS[0]
@@ -234,24 +261,39 @@ def _has_diagonal(rows: int, columns: int) -> bool:
 class _Grid:
     """Wrong elements over two axes, in which tiles of every usual size are tried."""
 
-    def __init__(self, density: torch.Tensor) -> None:
+    def __init__(self, density: torch.Tensor, own: tuple[int, int] | None) -> None:
+        """`own`: the tile that the kernel stores, if it is known."""
         self.rows, self.columns = density.shape
         self.heights, self.widths = _blocks(self.rows), _blocks(self.columns)
         self.cell = (self.heights[0], self.widths[0])
         """Divides every size of a tile."""
         self.density = self._pooled(density, self.cell)
+        self.own = own
 
     def tiles(self) -> tuple[int, int, torch.Tensor] | None:
         """The largest tiles that are each wrong as a whole or not at all: (height, width, which are wrong)."""
         if bool(((self.density > 0) & (self.density < DENSE / 2)).any()):
             return None
-        sizes = [(h, w) for h in self.heights for w in self.widths if h * w >= SMALLEST]
-        for height, width in sorted(sizes, key=lambda size: (-size[0] * size[1], abs(size[0] - size[1]))):
+        for height, width in (*self._own(), *self._usual()):
             part = self._pooled(self.density, (-(-height // self.cell[0]), -(-width // self.cell[1])))
             wrong = part >= DENSE
             if bool(wrong.any()) and not bool(wrong.all()) and not bool(((part > 0) & ~wrong).any()):
                 return height, width, wrong
         return None
+
+    def _usual(self) -> list[tuple[int, int]]:
+        """The largest first."""
+        sizes = [(h, w) for h in self.heights for w in self.widths if h * w >= SMALLEST]
+        return sorted(sizes, key=lambda size: (-size[0] * size[1], abs(size[0] - size[1])))
+
+    def _own(self) -> Iterator[tuple[int, int]]:
+        """The kernel's tile, if it is made of cells."""
+        if self.own is None:
+            return
+        extents = ((self.own[0], self.rows, self.cell[0]), (self.own[1], self.columns, self.cell[1]))
+        sizes = [min(own, axis) for own, axis, cell in extents if own >= axis or own % cell == 0]
+        if len(sizes) == 2:
+            yield sizes[0], sizes[1]
 
     def _pooled(self, density: torch.Tensor, size: tuple[int, int]) -> torch.Tensor:
         """Means over groups of `size`, those at the ends perhaps smaller."""

@@ -17,7 +17,9 @@ from tlpuzzles.grading.submission import Problem
 from tlpuzzles.kernel.capsule import Capsule, CapsuleError, Document, digest, read
 from tlpuzzles.kernel.facts import Kernel
 from tlpuzzles.kernel.findings import Finding, Kind
+from tlpuzzles.kernel.parameters import Parameters
 from tlpuzzles.kernel.stored import output_tile
+from tlpuzzles.kernel.suspects import suspect
 from tlpuzzles.kernel.unset import read_before_set
 from tlpuzzles.kernel.vet import Vetting, vet
 
@@ -67,6 +69,7 @@ class _Building:
             "problem": None,
             "race": None if vetting.failure is None or source is None else asdict(self._race(vetting.failure)),
             "unset": _unset(document),
+            "suspect": self._suspect(document, vetting.parameters),
             "warnings": [_warning(warning) for warning in _warnings(document, vetting, on_gpu=source is None)],
             "requirements": self._requirements(document, vetting),
             "parameters": list(vetting.parameters.names),
@@ -83,6 +86,10 @@ class _Building:
         kernel = Kernel(document.func)
         return {requirement.id: _missing(requirement.check(kernel)) for requirement in self._exercise.requirements}
 
+    def _suspect(self, document: Document, parameters: Parameters) -> dict[str, Any] | None:
+        finding = suspect(Kernel(document.func), self._exercise, parameters)
+        return None if finding is None else asdict(_problem(finding))
+
     def _race(self, finding: Finding) -> Problem:
         return Problem(finding.message, finding.line, hint=self._exercise.collecting_hint if finding.collects else None)
 
@@ -93,6 +100,7 @@ class _Building:
             "problem": asdict(problem),
             "race": None,
             "unset": None,
+            "suspect": None,
             "warnings": [],
             "requirements": requirements or {},
         }

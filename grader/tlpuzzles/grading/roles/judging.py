@@ -24,8 +24,8 @@ Emit = Callable[[dict[str, Any]], None]
 
 def judge(job: Mapping[str, Any], emit: Emit) -> None:
     """Job: task ("draw" or "judge"), exercise, seed, folder, cases: a list of {"id", "like", "sizes"}; to judge also
-    outputs (by case, one file or two), tiles (by case), printed (by case) and dump (a folder or None). Emits "drawn" or
-    "judged" for each case, and "printed" if prints are graded."""
+    outputs (by case, one file or two), tiles and causes (by case), printed (by case) and dump (a folder or None). Emits
+    "drawn" or "judged" for each case, and "printed" if prints are graded."""
     exercise = catalog.find(job["exercise"])
     # What this process was forked from has one thread, for a pool does not survive a fork. This one can have its own.
     torch.set_num_threads(max(1, min(MOST_THREADS, (os.cpu_count() or 1) // 2)))
@@ -68,6 +68,7 @@ def _judge(
         job["seed"],
         *_outputs(case, job),
         tile=None if tile is None else tuple(tile),
+        cause=job.get("causes", {}).get(case.id, ""),
         equalled=equalled,
     )
 
