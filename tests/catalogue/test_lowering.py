@@ -20,6 +20,7 @@ PRINTED = GEMM.replace("            T.copy(total, C", "            T.print(total
 MIXED = GEMM.replace("left = T.alloc_shared((bm, bk), dtype)", "left = T.alloc_shared((bm, bk), 'float32')").replace(
     "T.gemm(left, right, total)", "T.gemm(left, right, total)  # here"
 )
+DEPTH = GEMM.replace("bk=32", "bk=24").replace("T.gemm(left, right, total)", "T.gemm(left, right, total)  # here")
 PRIVATE = """
 x = T.alloc_local((64,), "float32")
 for i, j in T.Parallel(64, 32):
@@ -45,6 +46,7 @@ LOG = "for i, j in T.Parallel(64, 32):\n    B[i, j] = T.log1p(T.cast(A[i, j], 'f
 PROVOKED = {
     "layout-twice": PRINTED,
     "gemm-mixed": MIXED,
+    "gemm-depth": DEPTH,
     "wgmma-hopper": GEMM.replace("T.gemm(left, right, total)", "T.wgmma_gemm(left, right, total)  # here"),
     "local-in-parallel": tile_kernel(PRIVATE),
     "layout-not-injective": tile_kernel(NOT_INJECTIVE),

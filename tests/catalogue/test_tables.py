@@ -22,7 +22,7 @@ TABLES = {"raised": RAISED, "reading": READING, "lowering": LOWERING, "nvcc": NV
 ENTRIES = [pytest.param(table, known, id=known.id) for table, all_ in TABLES.items() for known in all_]
 
 COMMON = {
-    "raised": {"near", "whole", "example"},
+    "raised": {"near", "whole", "example", "gemm_left", "gemm_right", "gemm_sums"},
     "reading": set(),
     "lowering": {"gpu", "left", "right", "wide", "narrow_type"},
     "nvcc": {"gpu"},
@@ -69,7 +69,8 @@ SPEAKS_OF = {
     "gemm-accumulator": ("tiled_gemm", "in registers and in float32"),
     "gemm-mixed": ("flash_attention", "their copy in float16 for the second product"),
     "gemm-inner-mismatch": ("flash_attention", "transpose_B=True"),
-    "gemm-outer-mismatch": ("tiled_gemm", "Each tile has the shape"),
+    "gemm-rows-mismatch": ("tiled_gemm", "Each tile has the shape"),
+    "gemm-columns-mismatch": ("tiled_gemm", "Each tile has the shape"),
     "gemm-one-axis": ("tiled_gemm", "Each tile has the shape"),
     "reduce-shape": ("flash_attention", "T.reduce_max` of scores into row_max along dim 1"),
     "reduce-without-result": ("row_softmax", "T.reduce_max` of `rows` into `row_max`"),

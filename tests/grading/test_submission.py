@@ -25,6 +25,8 @@ def make(N):
         (b" \n\t\n", "empty", None),
         (b"x = 1\ny = '\xff'\n", "not UTF-8", 2),
         (b"def f(:\n", "invalid syntax", 1),
+        (b"x = 1\nx + 1 = x\n", "What is stored into stands on the left of =, the value on the right", 2),
+        (b"x = 1\nif x = 1:\n    y = 2\n", "Maybe you meant '==' or ':=' instead of '='?", 2),
         (b"x = 1\nif x:\n", "expected an indented block", 2),
         (b"x = 1\0", "NUL", None),
         (b"\x7fELF" + bytes(range(128, 256)), "not UTF-8", 1),
@@ -40,6 +42,7 @@ def test_a_file_that_is_no_python_is_a_problem_with_a_line(
     problem = read(file).problem
     assert problem is not None
     assert says in problem.message
+    assert "?." not in problem.message
     if line is not None:
         assert problem.line == line
 

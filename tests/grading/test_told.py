@@ -79,6 +79,33 @@ def test_a_tile_that_is_not_set_is_named_with_its_line(grade: Grade) -> None:
         assert "T.gemm(" in str(check.detail.location.source)
 
 
+def test_a_tile_that_nothing_fills_is_told_from_one_that_is_not_cleared(grade: Grade) -> None:
+    text = solution("tiled_gemm").replace("T.copy(B[ko * block_K, bx * block_N], B_shared)", "pass")
+    result = grade("2", text, only="ragged", stop_at_first_failure=False)
+    (check,) = [check for check in result.checks if check.id == "ragged"]
+    assert check.message.startswith("The tile B_shared is read, and nothing is ever copied into it (T.gemm reads it in")
+    assert check.message.endswith("Fill it first, by T.copy or element by element.")
+
+
+def test_another_exercises_file_is_known(grade: Grade) -> None:
+    (build, *_) = grade("1", solution("tiled_gemm")).checks
+    assert "It defines make_matmul." in build.message
+    assert build.message.endswith("make_matmul is exercise 2's: `tlpuzzles grade 2` grades it.")
+    (build, *_) = grade("1", GOOD.replace("def make_vector_add", "def vector_add")).checks
+    assert build.message.endswith("It defines vector_add. The exercise calls make_vector_add.")
+
+
+def test_one_line_that_makes_all_cases_wrong_is_told_once(grade: Grade) -> None:
+    text = solution("tiled_gemm").replace("A[by * block_M, ko * block_K]", "A[by * block_M, ko]")
+    result = grade("2", text, stop_at_first_failure=False)
+    wrong = [check for check in result.checks if check.verdict is Verdict.FAILED]
+    assert len(wrong) == 5
+    assert [check.message for check in wrong[1:]] == [f'Wrong for the same reason as "{wrong[0].title}".'] * 4
+    assert wrong[0].detail is not None
+    assert wrong[0].detail.location is not None
+    assert "T.copy(A[by * block_M, ko], A_shared)" in str(wrong[0].detail.location.source)
+
+
 def test_a_warning_of_registers_names_sizes_and_its_line(grade: Grade) -> None:
     text = solution("row_softmax").replace("block_M = min(block_M, ", "block_M = max(block_M, ")
     result = grade("5", text, only="one-row")

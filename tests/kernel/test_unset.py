@@ -28,6 +28,7 @@ Z = "a = T.alloc_shared((64, 32), 'float32')\nz = T.alloc_fragment((64, 64), 'fl
             11,
         ),
         (Y + "for i in T.Parallel(64):\n    y[i] += A[i, 0]", "y is read before it is set (an expression reads it", 12),
+        (Y + "T.copy(y, B)", "y is read, and nothing is ever copied into it (T.copy reads it in line 11)", 11),
         (Y + "T.copy(y, B)\nT.clear(y)", "y is read before it is set (T.copy reads it in line 11)", 11),
     ],
 )

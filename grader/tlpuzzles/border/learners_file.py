@@ -45,12 +45,17 @@ def find(module: ModuleType, name: str) -> Any:
     """The function of that name. Raises NotAKernel."""
     factory = getattr(module, name, None)
     if factory is None:
-        others = [n for n, v in vars(module).items() if callable(v) and getattr(v, "__module__", "") == MODULE]
+        others = [name for name, value in vars(module).items() if _is_own_function(value)]
         found = f" It defines {', '.join(sorted(others)[:6])}." if others else ""
         raise NotAKernel(f"The file defines no function named {name}.{found} The exercise calls {name}.")
     if not callable(factory):
         raise NotAKernel(f"{name} is {a(factory)}, not a function.")
     return factory
+
+
+def _is_own_function(value: object) -> bool:
+    """Whether it is a function or class of the file, or what TileLang's decorators make of one."""
+    return callable(value) and (getattr(value, "__module__", "") == MODULE or pointing.is_tilelangs(value))
 
 
 def parameters(factory: Any) -> Mapping[str, inspect.Parameter]:

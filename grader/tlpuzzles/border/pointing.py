@@ -41,7 +41,7 @@ def place(error: BaseException, path: str) -> Place:
     frame, line = frames[-1]
     # Where TileLang has put code of its own around the learner's, it has no line and so claims to be the first.
     builder: Any = frame.f_locals.get("__tb")
-    if line == 1 and _is_tilelangs(builder) and builder.current_file == path:
+    if line == 1 and is_tilelangs(builder) and builder.current_file == path:
         line = int(builder.current_line)
     return Place(line, _statement(path, line))
 
@@ -81,7 +81,7 @@ def _frames(trace: TracebackType | None) -> Iterator[tuple[FrameType, int]]:
 def _factory_line(error: BaseException, path: str) -> int | None:
     for frame, _ in _frames(error.__traceback__):
         jit = frame.f_locals.get("self")
-        function = getattr(getattr(jit, "func", None), "orig_func", None) if _is_tilelangs(jit) else None
+        function = getattr(getattr(jit, "func", None), "orig_func", None) if is_tilelangs(jit) else None
         code = getattr(function, "__code__", None)
         if isinstance(code, CodeType) and code.co_filename == path:
             # A function's code begins at its first decorator.
@@ -90,7 +90,7 @@ def _factory_line(error: BaseException, path: str) -> int | None:
     return None
 
 
-def _is_tilelangs(value: object) -> bool:
+def is_tilelangs(value: object) -> bool:
     """Whether it is an object of TileLang's, whose attributes can be asked for without surprises."""
     return type(value).__module__.partition(".")[0] == "tilelang"
 

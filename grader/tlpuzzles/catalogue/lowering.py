@@ -105,6 +105,13 @@ LOWERING: tuple[Known, ...] = (
         Where.GEMM,
     ),
     Known(
+        "gemm-depth",
+        r"block_K \((?P<k>\d+)\) must be a multiple of micro_size_k \((?P<factor>\d+)\)",
+        "The tensor cores of {gpu} multiply pieces that are {factor} deep, and the tiles of a T.gemm are {k} deep",
+        "Make block_K a multiple of {factor}",
+        Where.GEMM,
+    ),
+    Known(
         "gemm-inner",
         r"Unsupported k_dim (?P<k>\d+)|\(stride == 4 \|\| stride % 8 == 0\) is false: stride=(?P<stride>\d+)",
         "The tensor cores cannot read a T.gemm tile whose inner side (block_K) is that short or odd",

@@ -97,6 +97,14 @@ NAMES: tuple[Known, ...] = (
         "there is none, check the spelling of {name}",
     ),
     Known(
+        "module-not-imported",
+        r"NameError: name '(?P<name>math|random|os|sys|functools|itertools|operator)' is not defined\n"
+        r">>> .*\b(?P=name)\.",
+        "{name} is used, and the file does not import it",
+        "Write `import {name}` at the head of the file. What is computed with sizes and elements has functions in T, "
+        "too: T.ceildiv(a, b) rounds up, T.exp(x), T.sqrt(x)",
+    ),
+    Known(
         "unknown-function",
         r"NameError: name '(?P<name>\w+)' is not defined\n>>> .*(?<![\w.])(?P=name)\(",
         "No function is called {name} here",

@@ -8,7 +8,7 @@ from tlpuzzles.catalogue.entry import Known
 from tlpuzzles.catalogue.explanation import Explanation
 from tlpuzzles.catalogue.matching import find
 from tlpuzzles.catalogue.names import NAMES
-from tlpuzzles.catalogue.statements import whole_tiles
+from tlpuzzles.catalogue.statements import factors, whole_tiles
 from tlpuzzles.catalogue.structure import STRUCTURE
 from tlpuzzles.catalogue.tiles import TILES
 from tlpuzzles.catalogue.values import VALUES
@@ -36,7 +36,7 @@ def explain(
     near_words = f"Did you mean {' or '.join(near[:3])}? " if near else ""
     if takes and not near:
         near_words = f"It takes {', '.join(takes[:10])}. "
-    words = {"near": near_words, **whole_tiles(statement)}
+    words = {"near": near_words, **whole_tiles(statement), **factors(statement)}
     found = find(f"{kind}: {message}\n>>> {statement.strip()}", RAISED, words)
     if found is None:
         return None

@@ -14,6 +14,20 @@ def whole_tiles(statement: str) -> dict[str, str]:
     return {"whole": " or ".join(names) or "one side", "example": names[0] if len(names) == 1 else "tile"}
 
 
+def factors(statement: str) -> dict[str, str]:
+    """The tiles of a statement that calls T.gemm, as they stand there: `gemm_left`, `gemm_right`, `gemm_sums`."""
+    words = {"gemm_left": "a tile", "gemm_right": "a tile", "gemm_sums": "one"}
+    try:
+        tree = ast.parse(statement.strip())
+    except (SyntaxError, ValueError):
+        return words
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "gemm":
+            shown = (ast.unparse(argument) for argument in node.args)
+            return {**words, **{word: text[:40] for word, text in zip(words, shown, strict=False)}}
+    return words
+
+
 def _without_index(statement: str) -> list[str]:
     try:
         (stated,) = ast.parse(statement.strip()).body

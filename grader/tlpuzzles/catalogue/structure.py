@@ -71,6 +71,14 @@ STRUCTURE: tuple[Known, ...] = (
         hint=Hint.IDEA,
     ),
     Known(
+        "endless-while",
+        r"Infinite while loop detected in TileLang",
+        "The condition of this while is true when the kernel is traced and stays so: Python's loop would never end",
+        "Write a loop that counts by itself: `for i in T.Parallel(n)` for elements that the threads share, "
+        "`for k in T.serial(n)` for steps one after the other",
+        cheatsheet=True,
+    ),
+    Known(
         "division-by-zero",
         r"Divide by zero",
         "Something is divided by 0",

@@ -52,12 +52,19 @@ TILES: tuple[Known, ...] = (
         f"{_GEMM}. If the right tile is stored as (columns x depth), as K is in Q K^T, pass transpose_B=True",
         hint=Hint.IDEA,
     ),
-    Known(
-        "gemm-outer-mismatch",
-        r"T\.gemm (?P<side>[MN]) shape check failed: [MN]_(?P<tile>[AB]) = (?P<given>\d+), [MN]_C = (?P<sums>\d+)",
-        "In a T.gemm the tile {tile} has {given} along {side}, and the tile of sums has {sums}; they must agree",
-        f"{_GEMM}. Whole tensors do not take part: T.copy their pieces into tiles first",
-        hint=Hint.IDEA,
+    *(
+        Known(
+            f"gemm-{id_}-mismatch",
+            rf"T\.gemm {side} shape check failed: {side}_{letter} = (?P<given>\d+), {side}_C = (?P<sums>\d+)",
+            f"T.gemm is given {{{factor}}} as its {place} factor, with {{given}} {lines}, and {{gemm_sums}} for the "
+            "sums, with {sums}; they must agree",
+            f"{_GEMM}. Whole tensors do not take part: T.copy their pieces into tiles first",
+            hint=Hint.IDEA,
+        )
+        for id_, side, letter, factor, place, lines in (
+            ("rows", "M", "A", "gemm_left", "left", "rows"),
+            ("columns", "N", "B", "gemm_right", "right", "columns"),
+        )
     ),
     Known(
         "gemm-one-axis",

@@ -20,6 +20,7 @@ def shared_among_threads() -> Requirement:
 
     def check(kernel: Kernel) -> str | None:
         from tlpuzzles.kernel import tile_ir as ir
+        from tlpuzzles.kernel.steps import is_grid
 
         if all(prod(launch.threads) == 1 for launch in kernel.launches):
             return None
@@ -27,9 +28,14 @@ def shared_among_threads() -> Requirement:
             return None
         if _uses_thread(kernel):
             return None
-        stored = next((step.line for step in kernel.steps if isinstance(step.stmt, ir.BufferStore)), None)
-        if stored is None:
+        store = next((step for step in kernel.steps if isinstance(step.stmt, ir.BufferStore)), None)
+        if store is None or (stored := store.line) is None:
             return None
+        if all(map(is_grid, store.loops)):
+            return (
+                f"The elements are not shared out among the threads: no loop goes over those of a block, and each of "
+                f"its threads stores the same one (line {stored}). Write the loop as `for i in T.Parallel(block_N)`."
+            )
         return (
             f"The elements are not shared out among the threads: each of the block's threads stores all of them (line "
             f"{stored}). A Python range and T.serial are run in full by every thread. Write the loop as "

@@ -16,8 +16,10 @@ from tlpuzzles.grading.building import Outcome
 from tlpuzzles.grading.plan import Plan
 from tlpuzzles.grading.stages import Ran
 from tlpuzzles.grading.submission import Problem, Submission
+from tlpuzzles.kernel.unset import NEVER_FILLED
 from tlpuzzles.verdict.judgement import UNNAMED
 from tlpuzzles.verdict.model import Check, Detail, Kind, Verdict
+from tlpuzzles.verdict.order import UNSET
 
 LIMITS = Limits(seconds=300, memory=None, hidden=True)
 
@@ -128,6 +130,8 @@ def named(check: Check, unset: Problem | None, submission: Submission) -> Check:
         return check
     detail = (check.detail or Detail()).model_copy(update={"location": checks.location(submission, unset.line)})
     message = f"The tile {unset.message}{check.message.removeprefix(UNNAMED)}"
+    if NEVER_FILLED in unset.message:
+        message = message.replace(UNSET, "Fill it first, by T.copy or element by element.")
     return check.model_copy(update={"message": message, "detail": detail})
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from tlpuzzles.border.watching import End, Message, Report
 from tlpuzzles.catalogue import raised
+from tlpuzzles.course import catalog
 from tlpuzzles.grading import untrusted
 from tlpuzzles.grading.explained import in_words
 from tlpuzzles.grading.submission import Problem
@@ -55,7 +56,7 @@ def explained(message: Message, doing: str = "Tracing the kernel") -> Problem:
     raw = _str(message, "raw") or None
     loading, plain = message.get("stage") == "load", message.get("stage") == "function"
     if kind in ("NotAKernel", "NotPlain"):
-        return Problem(text, line)
+        return Problem(text + _another_exercises(text), line)
     if kind == "LaunchRefused":
         who = "the function" if plain else "the factory"
         if text.startswith("puts"):
@@ -87,6 +88,16 @@ def explained(message: Message, doing: str = "Tracing the kernel") -> Problem:
             return in_words(known)
     what = "Loading the file" if loading else doing
     return Problem(f"{what} raised {kind}: {_first_paragraph(text)}", line, raw)
+
+
+def _another_exercises(text: str) -> str:
+    """A sentence after a blank, if the functions that the file is said to define are another exercise's."""
+    defined = re.search(r" It defines ([\w, ]{1,400})\.", text[:MATCHED])
+    names = defined[1].split(", ") if defined else []
+    other = next((exercise for exercise in catalog.exercises() if exercise.factory in names), None)
+    if other is None:
+        return ""
+    return f" {other.factory} is exercise {other.number}'s: `tlpuzzles grade {other.number}` grades it."
 
 
 def _first_paragraph(text: str) -> str:

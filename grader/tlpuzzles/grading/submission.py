@@ -103,11 +103,19 @@ def _syntax(text: str) -> Problem | None:
     try:
         ast.parse(text)
     except SyntaxError as error:
-        told = f"Python cannot read the file: {error.msg}.{_indents(text, error)}"
+        told = f"Python cannot read the file: {_reason(error)}{_indents(text, error)}"
         return Problem(told, error.lineno, f"SyntaxError: {error.msg}")
     except (RecursionError, MemoryError):
         return Problem("Python cannot read the file: it is too deeply nested.")
     return None
+
+
+def _reason(error: SyntaxError) -> str:
+    """What Python says, as the end of a sentence; without its advice to write == where a value is to be stored."""
+    if error.msg.startswith("cannot assign to") and error.msg.endswith("'==' instead of '='?"):
+        said = error.msg.partition(". ")[0].removesuffix(" here")
+        return f"{said}. What is stored into stands on the left of =, the value on the right, as in C[i] = A[i] + B[i]."
+    return error.msg if error.msg.endswith("?") else f"{error.msg}."
 
 
 def _indents(text: str, error: SyntaxError) -> str:

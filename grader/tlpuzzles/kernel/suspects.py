@@ -18,6 +18,7 @@ from tlpuzzles.kernel.places import Place, places
 from tlpuzzles.kernel.show import show
 from tlpuzzles.kernel.steps import accesses, is_grid
 from tlpuzzles.kernel.values import constant
+from tlpuzzles.kernel.writes import comparisons
 
 STAGES = (
     "Two numbers without names are a start and an end, in T.Pipelined as in T.serial: stages have a name, as in "
@@ -29,6 +30,7 @@ def suspect(kernel: Kernel, exercise: Exercise, parameters: Parameters) -> Findi
     """The first thing that looks wrong, the most certain kind first; None if there is none."""
     found = tuple(places(kernel, exercise, parameters))
     kinds = (
+        comparisons(kernel),
         _without_trips(kernel, parameters),
         _late_start(kernel, parameters),
         _exchanged(found, parameters),

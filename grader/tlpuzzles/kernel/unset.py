@@ -9,6 +9,9 @@ from tlpuzzles.kernel.facts import TILE_OP, Kernel
 from tlpuzzles.kernel.findings import Finding, Kind, Severity
 from tlpuzzles.kernel.steps import Access, Step, Touch, accesses
 
+NEVER_FILLED = "nothing is ever copied into it"
+"""Part of what is said of a tile that no statement writes to."""
+
 _REDUCE_CLEARS = 4
 """Argument of `tl.tileop.reduce` that says whether it clears its target first."""
 _GEMM_CLEARS = 9
@@ -26,9 +29,17 @@ def read_before_set(kernel: Kernel) -> Finding | None:
         touched = [access for access in accesses(step) if access.buffer.scope != ir.Scope.GLOBAL]
         for access in touched:
             if _reads(access) and access.buffer.data not in written:
-                return _finding(access)
+                return _finding(access, _is_ever_written(kernel, access.buffer))
         written.update(access.buffer.data for access in touched if Touch.WRITE in access.touch)
     return None
+
+
+def _is_ever_written(kernel: Kernel, tile: ir.Buffer) -> bool:
+    return any(
+        Touch.WRITE in access.touch and access.buffer.data is tile.data
+        for step in kernel.steps
+        for access in accesses(step)
+    )
 
 
 def _reads(access: Access) -> bool:
@@ -51,13 +62,14 @@ def _call(step: Step) -> ir.Call | None:
     return stmt.value if isinstance(stmt, ir.Evaluate) and isinstance(stmt.value, ir.Call) else None
 
 
-def _finding(access: Access) -> Finding:
+def _finding(access: Access, ever_written: bool) -> Finding:
     # What a macro of TileLang's writes has no line of the learner's; the tile has.
     line = access.step.line
     where = f" in line {line}" if line is not None else ""
     if line is None and access.buffer.line is not None:
         where = f"; the tile is made in line {access.buffer.line}"
-    message = f"{access.buffer.name} is read before it is set ({_how(access)}{where})"
+    what = "is read before it is set" if ever_written else f"is read, and {NEVER_FILLED}"
+    message = f"{access.buffer.name} {what} ({_how(access)}{where})"
     return Finding(Kind.UNSET, Severity.WARNS, message, line if line is not None else access.buffer.line)
 
 

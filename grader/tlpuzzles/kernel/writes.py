@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.kernel import tile_ir as ir
-from tlpuzzles.kernel.facts import Kernel
+from tlpuzzles.kernel.facts import TILE_OP, Kernel
 from tlpuzzles.kernel.findings import Finding, Kind, Severity
 from tlpuzzles.kernel.parameters import Parameters
-from tlpuzzles.kernel.steps import Access, Touch, accesses
+from tlpuzzles.kernel.steps import Access, Step, Touch, accesses
 
 _ATOMIC = "atomic"
 
@@ -25,10 +25,11 @@ def nothing_done(kernel: Kernel, exercise: Exercise) -> Finding | None:
         )
     if any(map(_does_something, (step.stmt for step in kernel.steps))):
         return None
+    body = "only allocates tiles" if kernel.tiles else "is empty"
     return Finding(
         Kind.EMPTY,
         Severity.REFUSED,
-        f"The kernel does nothing: the body of `with T.Kernel(...)` is empty. Write {exercise.output.name} in it.",
+        f"The kernel does nothing: the body of `with T.Kernel(...)` {body}. Write {exercise.output.name} in it.",
         kernel.launches[0].line,
     )
 
@@ -81,6 +82,27 @@ def _adds(write: Access) -> bool:
     return _ATOMIC in write.op and "atomic_store" not in write.op
 
 
+def comparisons(kernel: Kernel, data: ir.Var | None = None) -> Iterator[Finding]:
+    """Statements that compare with == and do nothing with the answer; those with an element of one buffer only."""
+    for step in kernel.steps:
+        stmt = step.stmt
+        if not isinstance(stmt, ir.Evaluate) or not isinstance(stmt.value, ir.EQ):
+            continue
+        if any(isinstance(n, ir.BufferLoad) and data in (None, n.buffer.data) for n in ir.walk(stmt.value)):
+            where = "A line" if step.line is None else f"Line {step.line}"
+            message = (
+                f"{where} compares by ==, which stores nothing. Write = to store the right side into the left one."
+            )
+            yield Finding(Kind.SUSPECT, Severity.WARNS, message, step.line)
+
+
+def _copies_out(kernel: Kernel, output: ir.Buffer) -> Iterator[Step]:
+    for step in kernel.steps:
+        for access in accesses(step):
+            if access.op == f"{TILE_OP}copy" and access.touch is Touch.READ and access.buffer.data is output.data:
+                yield step
+
+
 def _not_written(kernel: Kernel, parameters: Parameters, elsewhere: list[Access]) -> Finding:
     output = parameters.buffers[parameters.output]
     message = f"The kernel never writes its result {output.name}."
@@ -91,4 +113,13 @@ def _not_written(kernel: Kernel, parameters: Parameters, elsewhere: list[Access]
         place = "-1" if position == len(parameters.names) - 1 else str(position)
         message += f" It writes {target.name}: if that is the result, declare it with out_idx=[{place}]."
         line = elsewhere[0].step.line
+    elif (compared := next(comparisons(kernel, output.data), None)) is not None:
+        message, line = f"{message} {compared.message}", compared.line
+    elif (copy := next(_copies_out(kernel, output), None)) is not None:
+        where = "A line" if copy.line is None else f"Line {copy.line}"
+        message += (
+            f" {where} copies out of {output.name}: T.copy reads from what it is given first and writes to what it is "
+            "given second."
+        )
+        line = copy.line
     return Finding(Kind.OUTPUT_NOT_WRITTEN, Severity.REFUSED, message, line)
