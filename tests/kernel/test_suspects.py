@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import random
+from pathlib import Path
+
 import pytest
 
+import tlpuzzles_solutions
 from tests.kernel.constructs import GEMM, VECTOR_ADD
 from tests.kernel.problems import ADD, PRODUCT, PRODUCT_SIZES, case, real_capsules
+from tests.mutants.mutant import right
 from tests.tracing import trace
+from tlpuzzles.course import catalog
 from tlpuzzles.course.vocabulary import Exercise, Sizes
 from tlpuzzles.kernel.capsule import Capsule, read
 from tlpuzzles.kernel.facts import Kernel
 from tlpuzzles.kernel.findings import Finding
 from tlpuzzles.kernel.parameters import match
 from tlpuzzles.kernel.suspects import suspect
+
+NOT_TRACED_HERE = ("notebook", "eager", "eager_erf")
+"""Right kernels that need a GPU or the tracer's own process."""
 
 
 def suspected(capsule: Capsule, exercise: Exercise, dtype: str, sizes: Sizes) -> Finding | None:
@@ -123,3 +132,22 @@ def test_other_ways_to_go_over_a_vector(body: str) -> None:
     source = head + lines + "    return main\n"
     assert "C[bx * block + i]" in rest
     assert suspected(trace(source, N=1024), ADD, "float32", {"N": 1024}) is None
+
+
+@pytest.mark.parametrize(
+    ("slug", "path"),
+    [
+        pytest.param(slug, path, id=f"{slug}-{path.stem}")
+        for slug in ("vector_add", "tiled_gemm", "epilogue_fusion", "row_softmax", "flash_attention")
+        for path in (tlpuzzles_solutions.path(slug), *right(slug))
+        if path.stem not in NOT_TRACED_HERE
+    ],
+)
+def test_kernels_that_pass_are_not_suspected(slug: str, path: Path) -> None:
+    exercise = catalog.find(slug)
+    source = path.read_text("utf-8")
+    for one in exercise.cases[:3]:
+        sizes = one.sizes(random.Random(3))
+        capsule = trace(source, exercise.factory, **one.arguments(sizes))
+        func = read(capsule).func
+        assert suspect(Kernel(func), exercise, match(func, exercise, one, sizes, [-1])) is None

@@ -429,3 +429,50 @@ def test_a_file_below_the_current_folder_is_named_from_there(tmp_path: Path, mon
     assert "\n06_flash_attention/flash_attention.py" in report(shown, width=60)
     monkeypatch.chdir("/usr")
     assert f"{file[:20]}" in report(shown, width=60)
+
+
+def test_results_that_say_the_same_in_other_numbers_are_told_once() -> None:
+    told = "{} of the {} elements of C were never written. Your output equals that of a grid that is exchanged."
+    checks = [
+        Check(id=id_, title=id_, kind=Kind.CORRECTNESS, verdict=Verdict.FAILED, message=told.format(some, all_))
+        for id_, some, all_ in (("ragged", 7107, 8131), ("whole", 15360, 16384), ("short", 1_265, 1_266))
+    ]
+    text = report(samples.result(checks, Verdict.FAILED))
+    assert text.count("were never written") == 1
+    assert text.count("for the same reason") >= 1
+
+
+@pytest.mark.parametrize(
+    ("graded", "says"), [(False, "One of these GPUs is enough"), (True, "Only A100 (sm_80) counts")]
+)
+def test_what_counts_is_said_beside_warnings_of_other_gpus(graded: bool, says: str) -> None:
+    checks = [
+        Check(id="a", title="T4 (sm_75)", kind=Kind.PORTABILITY, verdict=Verdict.FAILED, message="No.", graded=False),
+        Check(id="b", title="A100 (sm_80)", kind=Kind.PORTABILITY, verdict=Verdict.PASSED, graded=graded),
+    ]
+    assert says in report(samples.result(checks, Verdict.PASSED))
+    assert "for the others this is a warning" not in report(samples.result(checks[1:], Verdict.PASSED))
+
+
+def test_what_is_printed_over_and_over_is_shown_once_with_its_count() -> None:
+    text = report(samples.passed().model_copy(update={"output": "[traced]\n" + "bx\nhello bx\n" * 6}))
+    assert text.count("hello bx") == 1
+    assert "(6 times)" in text
+    text = report(samples.passed().model_copy(update={"output": "one\ntwo\none\n"}))
+    assert "times)" not in text
+
+
+def test_the_hint_that_a_result_names_is_offered_where_something_else_is_explained() -> None:
+    checks = [
+        Check(id="many", title="many", kind=Kind.REQUIREMENT, verdict=Verdict.FAILED, message="One block does it all."),
+        Check(
+            id="ragged",
+            title="ragged",
+            kind=Kind.CORRECTNESS,
+            verdict=Verdict.FAILED,
+            message="Your output equals that. Hint 2 is about this.",
+            detail=Detail(mistake="that", hint=2),
+        ),
+    ]
+    text = report(samples.result(checks, Verdict.FAILED))
+    assert re.search(r"tlpuzzles hint \d --level 2\s+the hint for the results", text)

@@ -6,6 +6,7 @@ import random
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from tlpuzzles.course.advice import has_stages, writes_once
 from tlpuzzles.course.baselines import CUBLAS
 from tlpuzzles.course.gemm_mistakes import MISTAKES
 from tlpuzzles.course.inputs import normal, zero_one
@@ -69,6 +70,7 @@ EXERCISE = Exercise(
     mistakes=MISTAKES,
     # Global memory of a kernel's own outlives its launch: what one has computed there, the next would find.
     requirements=(one_launch(), uses_gemm(), accumulates_in("float32"), no_needless_trips(), no_global_intermediate()),
+    advice=(has_stages(), writes_once()),
     speed_hint=4,
     timings=(
         Timing(Case("speed-4096", "4096 x 4096 x 4096", fixed(M=4096, N=4096, K=4096)), against=(CUBLAS,)),

@@ -190,6 +190,8 @@ class Exercise:
     """What a row of the output (along its last axis) is called, "query", where it is computed as one: it is then told
     which is the first to be wrong."""
     requirements: tuple[Requirement, ...] = ()
+    advice: tuple[Requirement, ...] = ()
+    """What is only warned of where a kernel lacks it."""
     functions: tuple[FunctionCheck, ...] = ()
     """Checks of plain functions in the file."""
     proposed: Proposed | None = None

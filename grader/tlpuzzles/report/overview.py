@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from itertools import groupby
 
@@ -123,6 +124,11 @@ def _warnings(checks: Sequence[Check], page: Page, marks: Marks) -> None:
             lead = Text(" " * lead.cell_len)
 
 
+def same_reason(check: Check) -> str:
+    """Equal for checks that say the same: of results in several cases, numbers may differ with the sizes."""
+    return re.sub(r"\d[\d.,]*", "#", check.message) if check.kind is Kind.CORRECTNESS else check.message
+
+
 class _Group:
     def __init__(
         self,
@@ -153,6 +159,7 @@ class _Group:
     def show(self) -> None:
         if self.kind is Kind.PORTABILITY and len(self.skipped) < len(self.checks):
             self._one_by_one(self.checks)
+            self._what_counts()
             return
         if self.passed and self.told:
             count = f"{len(self.passed)} of {len(self.passed) + len(self.told)}"
@@ -167,11 +174,22 @@ class _Group:
         for message, skipped in groupby(self.skipped, key=lambda check: check.message):
             self._not_run(message, list(skipped))
 
+    def _what_counts(self) -> None:
+        """A kernel that some GPUs cannot have passes all the same, which nobody would guess from so many warnings."""
+        passed = [check for check in self.checks if check.verdict is Verdict.PASSED]
+        if not passed or not any(kind_of(check) == WARNING for check in self.checks):
+            return
+        graded = next((check for check in passed if check.graded), None)
+        enough = "One of these GPUs is enough"
+        if graded is not None:
+            enough = f"Only {self.marks.clean(graded.title)} counts here"
+        self.page.paragraph(Text(f"{enough}: for the others this is a warning.", style="dim"), lead=self._lead())
+
     def _alike(self) -> list[Check]:
         """Checks that say the same as the one explained, if they are many."""
         if self.subject is None:
             return []
-        same = [c for c in self.told if c is not self.subject and c.message == self.subject.message]
+        same = [c for c in self.told if c is not self.subject and same_reason(c) == same_reason(self.subject)]
         return same if len(same) >= MANY and len(same) < len(self.told) else []
 
     def _for_the_same_reason(self, checks: Sequence[Check]) -> None:
@@ -261,11 +279,12 @@ class _Group:
             return self.compiles if self.kind is Kind.PORTABILITY else ""
         if check is self.subject:
             return "explained below"
-        if self.subject is not None and check.message == self.subject.message:
+        reason = same_reason(check)
+        if self.subject is not None and reason == same_reason(self.subject):
             return "for the same reason"
-        if check.message in self.told_already and len(check.message) > SHORT:
+        if reason in self.told_already and len(check.message) > SHORT:
             return "for the same reason"
-        self.told_already.add(check.message)
+        self.told_already.add(reason)
         return self.marks.clean(check.message)
 
     def _not_run(self, message: str, checks: Sequence[Check]) -> None:

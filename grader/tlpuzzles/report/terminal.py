@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.text import Text
 
@@ -19,6 +21,8 @@ from tlpuzzles.report.worded import worded
 from tlpuzzles.verdict.model import Result, Verdict
 
 OUTPUT_LINES = 12
+MOST_HEADS = 2
+"""Lines that may stand before what is printed over and over."""
 OUTPUT_ROWS = 2
 """Rows that one line of it may take, about."""
 BAR = 20
@@ -110,7 +114,7 @@ class _Report:
 
     def _printed(self) -> None:
         page, marks = self.page, self.marks
-        lines = marks.clean(self.result.output).strip("\n").splitlines()
+        lines = _counted(marks.clean(self.result.output).strip("\n").splitlines())
         if not any(line.strip() for line in lines):
             return
         page.blank()
@@ -154,3 +158,13 @@ class _Report:
                 page.line("    ", (command, "bold cyan"))
         if commands:
             page.blank()
+
+
+def _counted(lines: Sequence[str]) -> list[str]:
+    """What is printed over and over, as by a kernel that is traced for each case, once and with its count."""
+    for begin in range(min(MOST_HEADS, len(lines))):
+        rest = lines[begin:]
+        for length in range(1, len(rest) // 2 + 1):
+            if len(rest) % length == 0 and rest == [*rest[:length]] * (len(rest) // length):
+                return [*lines[:begin], *rest[:length], f"({len(rest) // length} times)"]
+    return list(lines)

@@ -56,8 +56,10 @@ class _Next:
             return [(self._again(Detail()), "grades the results, which needs no GPU")]
         commands = []
         if verdict is Verdict.FAILED:
-            level = f" --level {detail.hint}" if detail.hint else ""
-            commands.append((f"tlpuzzles hint {number}{level}", "the hint for this" if level else "a hint"))
+            hint = detail.hint or self._hint_of_results()
+            level = "" if hint is None else f" --level {hint}"
+            about = "the hint for this" if detail.hint else "the hint for the results"
+            commands.append((f"tlpuzzles hint {number}{level}", about if level else "a hint"))
         if verdict is Verdict.ERROR:
             commands.append(("tlpuzzles doctor", "checks this machine"))
         again = detail if self.subject and self.subject.kind in AGAIN else Detail()
@@ -76,6 +78,12 @@ class _Next:
             if hint is not None:
                 return [(f"tlpuzzles hint {self.result.exercise.number} --level {hint}", "more points")]
         return []
+
+    def _hint_of_results(self) -> int | None:
+        """The first hint that a failed result names, where what is explained in full is about something else."""
+        failed = (check for check in self.result.checks if check.verdict is Verdict.FAILED)
+        hints = (check.detail.hint for check in failed if check.kind is Kind.CORRECTNESS and check.detail)
+        return next((hint for hint in hints if hint is not None), None)
 
     def _subjects_detail(self) -> Detail:
         subject = self.subject

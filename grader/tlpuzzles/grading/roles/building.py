@@ -70,7 +70,10 @@ class _Building:
             "race": None if vetting.failure is None or source is None else asdict(self._race(vetting.failure)),
             "unset": _unset(document),
             "suspect": self._suspect(document, vetting.parameters),
-            "warnings": [_warning(warning) for warning in _warnings(document, vetting, on_gpu=source is None)],
+            "warnings": [
+                *(_warning(warning) for warning in _warnings(document, vetting, on_gpu=source is None)),
+                *self._advice(document),
+            ],
             "requirements": self._requirements(document, vetting),
             "parameters": list(vetting.parameters.names),
             "digest": digest(document),
@@ -89,6 +92,11 @@ class _Building:
     def _suspect(self, document: Document, parameters: Parameters) -> dict[str, Any] | None:
         finding = suspect(Kernel(document.func), self._exercise, parameters)
         return None if finding is None else asdict(_problem(finding))
+
+    def _advice(self, document: Document) -> list[dict[str, Any]]:
+        kernel = Kernel(document.func)
+        found = (advice.check(kernel) for advice in self._exercise.advice)
+        return [{**asdict(Problem(message)), "of_sizes": False} for message in found if message is not None]
 
     def _race(self, finding: Finding) -> Problem:
         return Problem(finding.message, finding.line, hint=self._exercise.collecting_hint if finding.collects else None)

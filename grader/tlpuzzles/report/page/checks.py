@@ -11,7 +11,7 @@ from markupsafe import Markup
 from tlpuzzles.report.explained import facts, title_of
 from tlpuzzles.report.layout import unbroken
 from tlpuzzles.report.marks import WARNING, kind_of, unicode_marks
-from tlpuzzles.report.overview import GROUPS, compiles, in_order
+from tlpuzzles.report.overview import GROUPS, compiles, in_order, same_reason
 from tlpuzzles.report.picture import error_map_svg
 from tlpuzzles.report.reported import original
 from tlpuzzles.verdict.model import Check, Kind, Result, Verdict
@@ -148,7 +148,7 @@ def _lines(checks: Sequence[Check], subject: Check | None, name: str, nvcc: bool
 def _message(check: Check, subject: Check | None, nvcc: bool) -> str:
     if check is subject:
         return EXPLAINED
-    if subject is not None and check.message and check.message == subject.message:
+    if subject is not None and check.message and same_reason(check) == same_reason(subject):
         return SAME
     if check.kind is Kind.PORTABILITY and check.verdict is Verdict.PASSED and not check.message:
         return compiles(nvcc=nvcc)
