@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tlpuzzles.grading.submission import NoSubmission, is_untouched, read, todos
+from tlpuzzles.grading.submission import NoSubmission, is_untouched, prints_in_kernel, read, todos
 
 SKELETON = '''"""Add."""
 import tilelang
@@ -101,3 +101,15 @@ def test_what_a_line_begins_with_is_told_as_it_is(tmp_path: Path, text: str, say
     problem = read(tmp_path / "mine.py").problem
     assert problem is not None
     assert problem.message.endswith(f" This line {says}")
+
+
+@pytest.mark.parametrize(
+    ("text", "prints"),
+    [
+        ("with T.Kernel(4) as bx:\n    for i in T.Parallel(4):\n        print(bx, i)\n", True),
+        ("with T.Kernel(4) as bx:\n    T.print(bx)\nprint('made')\n", False),
+        ("with open('log') as file:\n    print('made', file=file)\n", False),
+    ],
+)
+def test_a_print_of_pythons_in_a_kernel_is_seen(text: str, prints: bool) -> None:
+    assert prints_in_kernel(text) is prints

@@ -210,7 +210,7 @@ class _Grading:
             begun = trace_others()
         others = {name: future.result() for name, future in begun.items()}
         self.grader.warm.revive()
-        self.output += _while_traced(own.output)
+        self.output += _while_traced(own.output, self.submission)
         if own.whole is not None:
             self.checks.append(checks.build_failed(own.whole, self.submission))
             return None
@@ -387,9 +387,9 @@ class _Grading:
         )
 
 
-def _while_traced(output: str) -> str:
+def _while_traced(output: str, handed_in: Submission) -> str:
     """What Python's print gave: who wrote it into a kernel may have expected the kernel's values."""
-    if not output.strip():
+    if not output.strip() or not submission.prints_in_kernel(handed_in.text):
         return output
     return f"[while the kernel was traced, once for each case; T.print is what prints on a GPU]\n{output}"
 

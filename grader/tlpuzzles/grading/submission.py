@@ -146,6 +146,18 @@ def is_untouched(text: str, skeleton: str) -> bool:
         return False
 
 
+def prints_in_kernel(text: str) -> bool:
+    """Whether Python's own print stands below a `with T.Kernel(...)`. The text must be Python."""
+    launches = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.With) and _launches(node))
+    calls = (node.func for launch in launches for node in ast.walk(launch) if isinstance(node, ast.Call))
+    return any(isinstance(function, ast.Name) and function.id == "print" for function in calls)
+
+
+def _launches(block: ast.With) -> bool:
+    functions = (item.context_expr.func for item in block.items if isinstance(item.context_expr, ast.Call))
+    return any(isinstance(function, ast.Attribute) and function.attr == "Kernel" for function in functions)
+
+
 def todos(text: str) -> list[Todo]:
     """The numbered TODO comments of a skeleton, each with the comment lines that go on with it."""
     found: list[Todo] = []
