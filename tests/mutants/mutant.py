@@ -35,10 +35,10 @@ class Wrong:
     """Identifier of a check that must fail: of a case or of a requirement; None: any of that kind."""
     mistake: str | None = None
     """The mistake that the failed check must name."""
-    says: str = ""
-    """What a failed check must say."""
     passes: tuple[str, ...] = ()
     """Cases that do not see what is wrong: what tells the mutant from one that is wrong everywhere."""
+    says: str = ""
+    """What a failed check must say."""
 
     def source(self, slug: str) -> str:
         """The kernel's file. Raises EditDoesNotApply."""
