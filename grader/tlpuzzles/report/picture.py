@@ -43,6 +43,8 @@ def error_map_svg(shown: ErrorMap, name: str = CLASS) -> str:
             "viewBox": f"0 0 {wide:g} {high:g}",
             "width": f"{wide:g}",
             "height": f"{high:g}",
+            # As a style, too: pages that hold pictures to their own width make the letters of this one small.
+            "style": f"max-width: none; width: {wide:g}px; height: {high:g}px",
             "role": "img",
             "aria-labelledby": f"{name}-title",
             "aria-describedby": f"{name}-desc",

@@ -48,7 +48,15 @@ frame.onload = () => {
     const box = one.getBoundingClientRect(), around = one.ownerSVGElement.getBoundingClientRect();
     return one.getClientRects().length && (box.left < around.left - 6 || box.right > around.right + 6);
   }).map(one => one.textContent);
+  const looks = ["color", "backgroundColor", "fontFamily", "fontSize", "fontWeight", "fontStyle", "lineHeight", "float",
+    "listStyleType", "textAlign", "textDecorationLine", "verticalAlign", "whiteSpace", "borderTop", "display"];
+  const boxes = [...page.querySelectorAll("div.tlp *:not(svg *):not(style)")].map(one => {
+    const box = one.getBoundingClientRect(), around = one.closest("div.tlp").getBoundingClientRect(), has = style(one);
+    const place = [box.left - around.left, box.top - around.top, box.width, box.height].map(Math.round).join(" ");
+    return `${one.tagName} ${one.getAttribute("class")} ${place} ${looks.map(name => has[name]).join("; ")}`;
+  });
   const seen = {
+    boxes: boxes,
     width: root.scrollWidth, room: root.clientWidth, height: root.scrollHeight, read: read, low: low, cut: cut,
     ground: style(page.body).backgroundColor, requests: performance.getEntriesByType("resource").length
       + frame.contentWindow.performance.getEntriesByType("resource").length,
@@ -63,7 +71,8 @@ frame.srcdoc = PAGE;
 def look(page: str, folder: Path, *, width: int, dark: bool, opened: bool = True) -> dict[str, Any]:
     """What there is to measure of a page in a frame of so many pixels; all that folds is opened if `opened`.
 
-    `low`: texts whose contrast is too low, `cut`: words of pictures that are outside of them.
+    `low`: texts whose contrast is too low, `cut`: words of pictures that are outside of them, `boxes`: where each
+    element of a report in another page is, and what it looks like.
     """
     host = _host(page, folder, width, opened)
     dumped = _run("--dump-dom", "--virtual-time-budget=4000", host, dark=dark).stdout

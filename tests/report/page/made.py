@@ -11,7 +11,7 @@ from tests.report.test_inspection import TILES
 from tests.report.test_journey import DONE, FAST, MANY
 from tlpuzzles.course import catalog
 from tlpuzzles.report.journey import Stage
-from tlpuzzles.report.page import course_page, grading_page, gradings_page
+from tlpuzzles.report.page import course_page, fragment, grading_page, gradings_page
 from tlpuzzles.report.page.tiles import Tiles
 from tlpuzzles.verdict.model import Detail, Kind, Location, Result, Verdict
 from tlpuzzles.workspace.attempts import Past
@@ -43,6 +43,10 @@ def mapped() -> Result:
 
 def page_of(result: Result, past: Past | None = None, tiles: Tiles | None = None) -> str:
     return grading_page(result, catalog.find(result.exercise.slug), AT, past=past, tiles=tiles)
+
+
+def fragment_of(result: Result, past: Past | None = None) -> str:
+    return fragment(result, catalog.find(result.exercise.slug), past=past)
 
 
 def page_of_all() -> str:

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.report.page import browser, made
+from tests.report import samples
+from tests.report.page import browser, hosts, made
+from tests.report.test_journey import FAST
 
 pytestmark = pytest.mark.skipif(browser.CHROMIUM is None, reason="needs Chromium (Debian: apt install chromium)")
 
@@ -56,6 +58,18 @@ def test_the_probe_sees_what_it_is_to_see(tmp_path: Path) -> None:
     found = browser.look(bad, tmp_path, width=PHONE, dark=False)
     assert found["width"] >= 900
     assert [words for _, words in found["low"]] == ["pale"]
+
+
+@pytest.mark.parametrize("host", hosts.STYLES)
+def test_a_report_in_a_notebook_looks_as_it_does_alone(host: str, tmp_path: Path) -> None:
+    shown = made.fragment_of(made.mapped(), FAST) + made.fragment_of(samples.fast())
+    alone, within = (
+        browser.look(hosts.around(shown, style), tmp_path, width=DESK, dark=False) for style in ("", hosts.STYLES[host])
+    )
+    assert len(alone["boxes"]) > 300
+    for one, other in zip(alone["boxes"], within["boxes"], strict=True):
+        assert other == one
+    assert within["cut"] == []
 
 
 @pytest.mark.parametrize(("width", "dark"), [(PHONE, True), (DESK, False)])

@@ -24,9 +24,9 @@ class Drawing:
 
     def __init__(self, height: float, told: str) -> None:
         """`told` is what the picture shows, for those who cannot see it."""
-        # A height of its own, for pages that do without the style sheet.
-        size = {"width": "100%", "height": f"{height:g}"}
-        self._svg = Element("svg", {"class": "tlp-picture", **size, "role": "img", "aria-label": told})
+        # As a style, which holds where a page around it gives every picture a height.
+        size = f"width: 100%; height: {height:g}px"
+        self._svg = Element("svg", {"class": "tlp-picture", "style": size, "role": "img", "aria-label": told})
 
     def line(self, start: tuple[float, float], end: tuple[float, float], style: str) -> None:
         (x1, y1), (x2, y2) = start, end
