@@ -259,6 +259,7 @@ EXERCISE = Exercise(
         shared_among_threads(),
         no_global_intermediate(),
     ),
+    tiled=False,
     speed_hint=4,
     timings=(
         Timing(

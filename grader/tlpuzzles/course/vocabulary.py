@@ -200,6 +200,8 @@ class Exercise:
     profiling: Profiling | None = None
     timings: tuple[Timing, ...] = ()
     """What is timed; none for an exercise without a speed part: a kernel that prints has none."""
+    tiled: bool = True
+    """Whether its kernels keep tiles, so that there is something to see in how they are laid out."""
     speed_hint: int | None = None
     """Level of the hint about speed, if there is one."""
     collecting_hint: int | None = None

@@ -6,10 +6,13 @@ import base64
 from dataclasses import replace
 from xml.etree import ElementTree
 
+import tlpuzzles_solutions
 from tests.report import samples
 from tests.report.page import made
 from tests.report.page.structure import Element, read
 from tests.report.test_inspection import TILES
+from tlpuzzles.course import catalog
+from tlpuzzles.report.page import fragment
 from tlpuzzles.report.page.tiles import Tiles
 from tlpuzzles.report.tile_pictures import picture
 
@@ -43,6 +46,18 @@ def test_a_kernel_without_tiles_has_no_such_section() -> None:
     assert not root.all("img")
     assert "Where each element lies" not in root.said
     assert COMMAND not in root.said
+
+
+def test_an_exercise_whose_kernels_have_no_tiles_offers_no_pictures_of_them() -> None:
+    result = samples.passed()
+    assert COMMAND in fragment(result, catalog.find("tiled_gemm"))
+    assert COMMAND not in fragment(result, catalog.find("vector_add"))
+
+
+def test_only_exercises_without_tiles_say_so() -> None:
+    for exercise in catalog.exercises():
+        text = tlpuzzles_solutions.path(exercise.slug).read_text("utf-8")
+        assert exercise.tiled == ("T.alloc_" in text), exercise.slug
 
 
 def test_a_tile_with_a_name_of_the_learners_is_text() -> None:

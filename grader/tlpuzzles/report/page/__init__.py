@@ -82,4 +82,6 @@ def _graded(
     tiles: Tiles | None = None,
 ) -> Graded:
     after = None if following is None else (following.number, following.title)
-    return graded(worded(result), exercise.title, following=after, past=past, tiles=tiles, nvcc=nvcc)
+    return graded(
+        worded(result), exercise.title, following=after, past=past, tiles=tiles, tiled=exercise.tiled, nvcc=nvcc
+    )

@@ -11,7 +11,7 @@ from tlpuzzles.report.earned import NOTHING, ONE_CASE, earned, gradable, is_one_
 from tlpuzzles.report.history import standing
 from tlpuzzles.report.marks import unicode_marks
 from tlpuzzles.report.overview import leading
-from tlpuzzles.report.page.attempts import Growth, Row, growths, rows
+from tlpuzzles.report.page.attempts import Growth, Row, growths, rows, told_of
 from tlpuzzles.report.page.checks import Explained, Group, explained, groups
 from tlpuzzles.report.page.speeds import Timed, timed
 from tlpuzzles.report.page.tiles import Drawn, Tiles, drawn
@@ -32,6 +32,8 @@ class History:
     standing: tuple[str, ...]
     growths: tuple[Growth, ...]
     rows: tuple[Row, ...]
+    told: str
+    """What the rows are."""
 
 
 @dataclass(frozen=True)
@@ -79,10 +81,11 @@ def graded(
     following: tuple[int, str] | None = None,
     past: Past | None = None,
     tiles: Tiles | None = None,
+    tiled: bool = True,
     nvcc: bool = False,
 ) -> Graded:
-    """`title` is the exercise's, `following` number and title of the next one, `past` what is recorded of it; `nvcc`:
-    whether kernels were compiled for other GPUs to the end."""
+    """`title` is the exercise's, `following` number and title of the next one, `past` what is recorded of it; `tiled`:
+    whether its kernels have tiles; `nvcc`: whether kernels were compiled for other GPUs to the end."""
     clean, one_line = unicode_marks().clean, unicode_marks().one_line
     name = f"tlp-{result.exercise.number}-{_digest(result)}"
     subject = leading(result)
@@ -94,6 +97,7 @@ def graded(
         told, left = ONE_CASE, ""
     lines = clean(result.output).strip("\n").splitlines()
     device = result.device.name if result.device.arch is None else f"{result.device.name} ({result.device.arch})"
+    has_layouts = begun and tiled and tiles is None and _is_built(result)
     again = f"{result.exercise.number}{file_argument(result, one_line)}"
     return Graded(
         name=name,
@@ -114,7 +118,7 @@ def graded(
         output="\n".join(lines[:OUTPUT_LINES]) if any(line.strip() for line in lines) else "",
         output_rest="\n".join(lines[OUTPUT_LINES:]),
         output_more=len(lines[OUTPUT_LINES:]),
-        layouts=here(f"tlpuzzles inspect {again} --svg tiles") if begun and _is_built(result) and tiles is None else "",
+        layouts=here(f"tlpuzzles inspect {again} --svg tiles") if has_layouts else "",
         tiles=() if tiles is None else drawn(tiles),
         tiles_of="" if tiles is None else f"Of the kernel for \u201c{tiles.case}\u201d, compiled for {tiles.gpu}",
         next=tuple(what_next(result, following, one_line)),
@@ -131,7 +135,7 @@ def _is_built(result: Result) -> bool:
 def _history(past: Past | None) -> History | None:
     if past is None or not past.attempts:
         return None
-    return History(tuple(standing(past)), tuple(growths(past)), tuple(rows(past)))
+    return History(tuple(standing(past)), tuple(growths(past)), tuple(rows(past)), told_of(past))
 
 
 def _versions(environment: Environment) -> list[str]:
