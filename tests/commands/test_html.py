@@ -44,7 +44,7 @@ def test_a_grading_is_a_page_and_its_json_is_alone(begun: Path) -> None:
     assert json.loads(ran.out)["verdict"] == "not_started"
     page = (begun / "report.html").read_text("utf-8")
     assert "NOT STARTED" in page
-    assert "1 grading of this exercise" in page, "the one that has just been kept"
+    assert "Table of 1 grading: 1 not started" in page, "the one that has just been kept"
     assert sorted(path.name for path in begun.glob(".report*")) == []
 
 
@@ -166,7 +166,7 @@ def test_progress_is_a_page(workspace: Path, capsys: pytest.CaptureFixture[str])
     assert ran.status == 0
     assert "1 ✗ Vector add" in ran.out
     page = (workspace / "progress.html").read_text("utf-8")
-    assert "1 grading of exercise 1" in page
+    assert "Table of 1 try" in page
     assert "Your course" in page
 
 

@@ -33,9 +33,9 @@ def test_list_shows_how_far_one_has_come(workspace: Path) -> None:
     before = _visible(run_on_terminal("list", cwd=workspace))
     keep(workspace, "two", graded(Verdict.PASSED, 93, ratios=(0.95, 0.9)))
     after = _visible(run_on_terminal("list", cwd=workspace))
-    assert any(line.strip() == "✗ 30 of 60 points · 1 try" for line in before)
+    assert any(line.strip() == "✗ best 30 of 60 points · 1 try" for line in before)
     # What does not fit beside the summary is wrapped.
-    assert "✓ passed · 93 of 100 points · speed 0.90 · 2 tries" in " ".join(" ".join(after).split())
+    assert "✓ passed · best 93 of 100 points · speed 0.90 · 2 tries" in " ".join(" ".join(after).split())
     assert "tlpuzzles progress" in after[-1]
 
 

@@ -20,8 +20,8 @@ def attempt(number: int, verdict: Verdict, earned: int, ratio: float | None = No
     at = datetime(2026, 5, 1, tzinfo=timezone.utc)
     not_graded = 40 if ratio is None else 0
     ratios = {} if ratio is None else {"speed": ratio}
-    where = ("x", None, 0, verdict, only, earned, 100, not_graded, "CPU", None)
-    return Attempt(number, at, Origin.GRADED, *where, ratios)
+    device = ("CPU", None) if ratio is None else ("T4", "sm_75")
+    return Attempt(number, at, Origin.GRADED, "x", None, 0, verdict, only, earned, 100, not_graded, *device, ratios)
 
 
 DONE = Past((attempt(1, N, 0), attempt(2, F, 0), attempt(3, P, 60), attempt(4, P, 60, only="one")), hint=2)
@@ -41,10 +41,10 @@ def test_every_attempt_has_a_mark_and_points_and_speed_have_bars() -> None:
     lines = [line.strip() for line in shown(DONE, FAST, Past()).splitlines()]
     assert "1 ✓ Exercise with a name 1   60 of 60" in lines
     assert "○✗✓·  3 tries  hint 2 read" in lines
-    assert "points ▁█  0 to 60" in lines
+    assert "points ▁█  first 0, last 60" in lines
     assert "2 ✓ Exercise with a name 2  93 of 100" in lines
-    assert "points ▅█  60 to 93" in lines
-    assert "speed  ▃▇  0.25 to 0.90" in lines
+    assert "points ▅█  first 60, last 93" in lines
+    assert "speed  ▃▇  first 0.25, last 0.90" in lines
     assert "3 ○ Exercise with a name 3" in lines
 
 
@@ -53,7 +53,10 @@ def test_the_sum_and_what_is_next() -> None:
         return " ".join(shown(*pasts).split())
 
     text = end(DONE, FAST, Past())
-    assert "2 of 3 passed · 153 of 300 points; 40 more were not graded where you tried" in text
+    assert "2 of 3 passed · 153 of 260 points; 40 more are not graded where you tried" in text
+    # Without a GPU so far, there is none for what is still to be tried.
+    assert "1 of 3 passed · 60 of 180 points; 120 more are not graded where you tried" in end(DONE, Past(), Past())
+    assert "0 of 3 passed · 0 of 300 points tlpuzzles" in end(Past(), Past(), Past())
     assert "next: Exercise with a name 3" in text
     assert "tlpuzzles show 3" in text
     assert "tlpuzzles grade 1" in end(MANY, Past())
@@ -70,13 +73,16 @@ def test_fits_any_width_and_goes_without_unicode() -> None:
             assert "given up" in text
     lines = [line.strip() for line in shown(DONE, encoding="ascii").splitlines()]
     assert "ox+.  3 tries  hint 2 read" in lines
-    assert "points .#  0 to 60" in lines
+    assert "points .#  first 0, last 60" in lines
 
 
 def test_of_many_attempts_the_latest_are_shown() -> None:
     line = next(line.strip() for line in shown(MANY).splitlines() if "60 tries" in line)
     assert line.startswith("…✗✗")
     assert line.count("✗") == 24
+    bars = next(line.strip() for line in shown(MANY).splitlines() if "points" in line and "first" in line)
+    assert bars.startswith("points …▅")
+    assert bars.endswith("first 1, last 60")
 
 
 def test_bars_reach_from_nothing_to_the_top() -> None:

@@ -38,11 +38,11 @@ def points(past: Past) -> str:
 
 
 def standing(past: Past) -> list[str]:
-    """What there is to say of an exercise, in parts: "passed", "60 of 60 points", "speed 0.93", "3 tries"."""
+    """What there is to say of an exercise, in parts: "passed", "best 60 of 60 points", "speed 0.93", "3 tries"."""
     if past.state is State.UNTRIED:
         return []
     parts = [past.state.value] if past.state is not State.TRIED else []
-    parts += [f"{points(past)} points"] if points(past) else []
+    parts += [f"best {points(past)} points"] if points(past) else []
     parts += [f"speed {past.best_ratio:.2f}"] if past.best_ratio is not None else []
     parts += [plural(past.tries, "try", "tries")] if past.tries else []
     return parts
@@ -83,13 +83,14 @@ def growth(past: Past, marks: Marks) -> list[tuple[str, Text]]:
 
 
 def ends_of(values: Sequence[str]) -> str:
-    """ "0 to 60": the first of those that are shown, and the last."""
-    first, last = values[-RECENT:][0], values[-1]
-    return first if first == last else f"{first} to {last}"
+    """ "first 0, last 60": of all, however many of them are drawn."""
+    first, last = values[0], values[-1]
+    return first if first == last else f"first {first}, last {last}"
 
 
 def sparkline(values: Sequence[float], marks: Marks) -> str:
-    """A bar for each value, the latest of them: from nothing to 1, or to the largest where that is more."""
+    """A bar for each value, from nothing to 1, or to the largest where that is more; the latest, if there are many."""
     bars = _ASCII if marks.is_ascii else _UNICODE
     top = max(1.0, *values)
-    return "".join(bars[round(min(max(value / top, 0), 1) * (len(bars) - 1))] for value in values[-RECENT:])
+    drawn = (bars[round(min(max(value / top, 0), 1) * (len(bars) - 1))] for value in values[-RECENT:])
+    return (marks.ellipsis if len(values) > RECENT else "") + "".join(drawn)

@@ -12,6 +12,7 @@ from rich.text import Text
 from tlpuzzles.report.history import attempt_marks, growth, plural, points, state_mark
 from tlpuzzles.report.layout import Page
 from tlpuzzles.report.marks import Marks, marks_for
+from tlpuzzles.verdict.worth import CORRECTNESS
 from tlpuzzles.wording import here
 from tlpuzzles.workspace.attempts import Past, State
 
@@ -82,11 +83,25 @@ def remarks(past: Past) -> list[str]:
 def course_so_far(stages: Sequence[Stage]) -> tuple[str, str, str]:
     """How many are passed, the points, and those that were not graded; the latter may be empty."""
     passed = sum(stage.past.state is State.PASSED for stage in stages)
-    best = [stage.past.best for stage in stages]
-    earned = sum(attempt.earned for attempt in best if attempt is not None)
-    not_graded = sum(attempt.not_graded for attempt in best if attempt is not None)
-    left = f"; {not_graded} more were not graded where you tried" if not_graded else ""
-    return f"{passed} of {len(stages)} passed", f"{earned} of {sum(stage.worth for stage in stages)} points", left
+    earned, gradable, not_graded = points_so_far(stages)
+    left = f"; {not_graded} more are not graded where you tried" if not_graded else ""
+    return f"{passed} of {len(stages)} passed", f"{earned} of {gradable} points", left
+
+
+def points_so_far(stages: Sequence[Stage]) -> tuple[int, int, int]:
+    """The points of the best attempts, those that could be had, and those that are not graded: together with the
+    former all of the course, as `grade --all` counts them. What was not tried yet counts as on the machines so far."""
+    earned = not_graded = 0
+    tried = [attempt for stage in stages for attempt in stage.past.whole]
+    without_gpu = bool(tried) and all(attempt.arch is None for attempt in tried)
+    for stage in stages:
+        best = stage.past.best
+        if best is not None:
+            earned += best.earned
+            not_graded += best.not_graded
+        elif without_gpu:
+            not_graded += stage.worth - CORRECTNESS
+    return earned, sum(stage.worth for stage in stages) - not_graded, not_graded
 
 
 def _sum(stages: Sequence[Stage], marks: Marks) -> Text:

@@ -9,7 +9,8 @@ import pytest
 from tests.report import samples
 from tests.report.page import made
 from tests.report.page.structure import Element, check, headings, read
-from tests.report.test_journey import DONE, FAST, MANY
+from tests.report.test_journey import DONE, FAST, MANY, attempt
+from tlpuzzles.verdict.outcomes import Verdict
 from tlpuzzles.workspace.attempts import Past
 
 
@@ -92,11 +93,26 @@ def test_attempts_are_bars_in_their_order_and_rows_of_a_table() -> None:
     assert [text.said for text in points.all("text")] == ["✗", "✓"]
     (table,) = root.all("table")
     assert [[cell.said for cell in row.all("th", "td")] for row in table.all("tr")][1:] == [
-        ["2", "2026-05-01 00:00", "✓ passed", "93 of 100", "0.90", "CPU"],
-        ["1", "2026-05-01 00:00", "✗ failed", "60 of 100", "0.25", "CPU"],
+        ["2", "93 of 100", "✓ passed", "0.90", "2026-05-01 00:00", "T4 (sm_75)"],
+        ["1", "60 of 100", "✗ failed", "0.25", "2026-05-01 00:00", "T4 (sm_75)"],
     ]
+    assert "passed best 93 of 100 points speed 0.90 2 tries points first 60, last 93" in root.said
+    assert "Table of 2 tries" in root.said
     assert "Your attempts" not in read(made.page_of(samples.fast())).said
     assert "Your attempts" not in read(made.page_of(samples.fast(), Past(hint=3))).said
+
+
+def test_gradings_that_are_no_tries_are_told_apart_from_tries() -> None:
+    root = read(made.page_of(samples.wrong(), DONE))
+    assert "Table of 4 gradings: 3 tries, 1 not started" in root.said
+    untried = read(made.page_of_course(Past((attempt(1, Verdict.NOT_STARTED, 0),)))).said
+    assert "1 Vector add not tried Table of 1 grading: 1 not started" in untried
+
+
+def test_a_table_has_no_column_for_speed_where_none_was_measured() -> None:
+    (table,) = read(made.page_of(samples.wrong(), DONE)).all("table")
+    assert [cell.said for cell in table.all("tr")[0].all("th")] == ["attempt", "points", "ended", "when (UTC)", "where"]
+    assert {len(row.all("th", "td")) for row in table.all("tr")} == {5}
 
 
 def test_all_exercises_on_one_page_are_reached_from_its_head() -> None:
@@ -116,15 +132,17 @@ def test_all_exercises_on_one_page_are_reached_from_its_head() -> None:
 def test_the_course_tells_all_that_the_terminal_tells() -> None:
     root = read(made.page_of_course(DONE, FAST, Past(hint=2), MANY, Past(MANY.attempts[:1], given_up=True)))
     said = root.said
-    assert "2 of 8 passed · 214 of 800 points; 120 more were not graded where you tried" in said
+    assert "2 of 8 passed · 214 of 680 points; 120 more are not graded where you tried" in said
     assert "tlpuzzles show 3 next: Schedule sweep" in said
     stages = [stage for stage in root.all("section") if stage.classed("tlp-stage")]
     assert len(stages) == 8
-    assert "passed: 1 Vector add passed 60 of 60 points 3 tries hint 2 read" in stages[0].said
-    assert "speed 0.25 to 0.90" in stages[1].said
+    assert "passed: 1 Vector add passed best 60 of 60 points 3 tries hint 2 read" in stages[0].said
+    assert "speed first 0.25, last 0.90" in stages[1].said
     assert "not tried" in stages[2].said
     assert "hint 2 read" in stages[2].said
     assert len(stages[3].classed("tlp-bar")) == 24, "the latest"
+    assert "…" in [text.said for text in stages[3].all("text")]
+    assert "first 1, last 60" in stages[3].said
     assert len(stages[3].all("tr")) == 61, "and all of them in the table"
     assert "given up" in stages[4].said
     nothing = read(made.page_of_course())

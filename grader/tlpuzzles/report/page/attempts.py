@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from tlpuzzles.report.history import RECENT, ends_of
+from tlpuzzles.report.history import RECENT, ends_of, plural
 from tlpuzzles.report.marks import unicode_marks
+from tlpuzzles.report.page.checks import in_words
 from tlpuzzles.report.page.drawing import Anchor, Drawing
 from tlpuzzles.workspace.attempts import Attempt, Past
 
@@ -26,7 +28,7 @@ class Growth:
 
     name: str
     ends: str
-    """ "0 to 60"."""
+    """ "first 0, last 60"."""
     picture: Markup
 
 
@@ -49,8 +51,8 @@ class Row:
 
 def growths(past: Past) -> list[Growth]:
     """Of points, and of speed where it was measured: a bar for each grading of the whole exercise, the latest ones."""
-    graded = [attempt for attempt in past.whole if attempt.of][-RECENT:]
-    timed = [attempt for attempt in past.whole if attempt.ratio is not None][-RECENT:]
+    graded = [attempt for attempt in past.whole if attempt.of]
+    timed = [attempt for attempt in past.whole if attempt.ratio is not None]
     found = []
     if graded:
         shares = [attempt.earned / attempt.of for attempt in graded]
@@ -68,10 +70,16 @@ def growths(past: Past) -> list[Growth]:
 def _bars(name: str, attempts: Sequence[Attempt], values: Sequence[float], said: Sequence[str], top: float) -> Markup:
     """`top` is the value of a full bar. The line at 1 is all points, or the library's speed."""
     marks = unicode_marks()
-    told = ", ".join(f"{words} in attempt {attempt.number}" for words, attempt in zip(said, attempts, strict=True))
-    drawing = Drawing(HIGH + _MARK + 4, f"{name} of {len(attempts)} gradings: {told}.")
-    step = 100 / max(FEWEST, len(attempts))
-    for at, (attempt, value, words) in enumerate(zip(attempts, values, said, strict=True)):
+    shown = list(zip(attempts, values, said, strict=True))[-RECENT:]
+    left_out = len(attempts) - len(shown)
+    which = f"{len(attempts)} gradings" + (f", the latest {len(shown)}" if left_out else "")
+    told = ", ".join(f"{words} in attempt {attempt.number}" for attempt, _, words in shown)
+    drawing = Drawing(HIGH + _MARK + 4, f"{name} of {which}: {told}.")
+    before = 1 if left_out else 0
+    step = 100 / max(FEWEST, len(shown) + before)
+    if left_out:
+        drawing.text(step / 2, 4 + HIGH - 3, marks.ellipsis, "word", Anchor.MIDDLE)
+    for at, (attempt, value, words) in enumerate(shown, before):
         state = _state(attempt)
         high = max(HIGH * min(max(value / top, 0), 1), 2)
         style = f"bar of-{state}"
@@ -106,6 +114,18 @@ def rows(past: Past) -> list[Row]:
             )
         )
     return found
+
+
+def told_of(past: Past) -> str:
+    """What the table has: "3 tries", or "4 gradings: 3 tries, 1 not started"."""
+    graded = [attempt for attempt in past.attempts if attempt.verdict is not None]
+    tries = plural(past.tries, "try", "tries")
+    if past.tries == len(graded):
+        return tries
+    others = Counter(in_words(_state(attempt)) for attempt in graded if not attempt.is_try)
+    parts = [tries] if past.tries else []
+    parts += [f"{count} {ended}" for ended, count in others.items()]
+    return f"{plural(len(graded), 'grading', 'gradings')}: {', '.join(parts)}"
 
 
 def _state(attempt: Attempt) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tlpuzzles.report.history import VERDICTS, points
-from tlpuzzles.report.journey import BARS, Stage, course_so_far, next_in_course, remarks
+from tlpuzzles.report.journey import BARS, Stage, course_so_far, next_in_course, points_so_far, remarks
 from tlpuzzles.report.marks import unicode_marks
-from tlpuzzles.report.page.attempts import Growth, Row, growths, rows
+from tlpuzzles.report.page.attempts import Growth, Row, growths, rows, told_of
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,8 @@ class ShownStage:
     remarks: tuple[str, ...]
     growths: tuple[Growth, ...]
     rows: tuple[Row, ...]
+    told: str
+    """What the rows are."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Course:
     points: str
     points_left: str
     share: float
-    """Of all points, in percent."""
+    """Of the points that could be had, in percent."""
     command: str
     """What to do next; empty if nothing is left."""
     why: str
@@ -48,13 +50,12 @@ def course(stages: Sequence[Stage]) -> Course:
     passed, told, left = course_so_far(stages)
     command, why = next_in_course(stages)
     shown = tuple(map(_shown, stages))
-    best = [stage.past.best for stage in stages]
-    earned, worth = sum(one.earned for one in best if one is not None), sum(stage.worth for stage in stages)
+    earned, gradable, _ = points_so_far(stages)
     return Course(
         passed=passed,
         points=told,
         points_left=left,
-        share=100 * earned / worth if worth else 0.0,
+        share=100 * earned / gradable if gradable else 0.0,
         command=command or "",
         why=why,
         bars=BARS if any(stage.growths for stage in shown) else "",
@@ -74,4 +75,5 @@ def _shown(stage: Stage) -> ShownStage:
         tuple(remarks(past)),
         tuple(growths(past)),
         tuple(rows(past)),
+        told_of(past),
     )
