@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
@@ -60,6 +61,27 @@ def test_cells_have_marks_and_words() -> None:
     assert "never written" in legend
     assert "a cell is 32 x 32, a block 128 x 128" in legend
     assert "NaN" not in legend
+
+
+def test_indices_stand_in_even_steps_and_none_is_cut() -> None:
+    for shown in (maps.vector("w............... " * 12, cell=188, block=None), maps.matrix("w" * 20, block=None)):
+        svg = ElementTree.fromstring(error_map_svg(shown))
+        row = [text for text in svg.iter(f"{SVG}text") if re.fullmatch(r"\+?\d+", text.text or "")]
+        row = [text for text in row if text.get("y") == row[0].get("y") and text.get("text-anchor") is None]
+        indices = [int(text.text or "") for text in row]
+        assert len(indices) > 4
+        assert len({later - one for one, later in pairwise(indices)}) == 1
+        places = [float(text.get("x", "")) for text in row]
+        ends = [x + 7.2 * len(text.text or "") for x, text in zip(places, row, strict=True)]
+        assert all(end < after for end, after in zip(ends, places[1:], strict=False))
+
+
+def test_the_legend_has_a_cell_that_is_wrong_in_part_where_there_is_one() -> None:
+    def legend(rows: str) -> list[str | None]:
+        return [text.text for text in ElementTree.fromstring(error_map_svg(maps.matrix(rows))).iter(f"{SVG}text")]
+
+    assert "in part" in legend("..hw")
+    assert "in part" not in legend("..ww")
 
 
 def test_part_of_a_cell_is_filled_where_part_of_it_is_wrong() -> None:

@@ -222,3 +222,29 @@ def test_a_tile_is_not_drawn_where_a_link_leads(tmp_path: Path) -> None:
         draw(TILES[:1], tmp_path / "tiles")
         assert (tmp_path / "kernel.py").read_text() == "mine"
         assert (tmp_path / "tiles" / name).read_text("utf-8").startswith("<svg")
+
+
+def test_that_numbers_of_threads_begin_after_producers_is_said_where_it_is_so() -> None:
+    later = TILES[2].model_copy(update={"held": SUMS.model_copy(update={"first_thread": 128})})
+    said = "These threads are T128 to T255: before them TileLang has put 128 more, which only copy."
+    assert said in _told(picture(later))
+    assert said in " ".join(
+        shown(FOUND.model_copy(update={"seen": SEEN.model_copy(update={"tiles": (later,)})})).split()
+    )
+    assert "These threads" not in shown() + _told(picture(TILES[2]))
+
+
+def test_lines_of_a_picture_stay_inside_and_keep_terms_of_a_formula_whole() -> None:
+    long = "i // 16 * 1024 + i % 16 * 64 + (i // 8 % 2 + j // 32 % 2) % 2 * 32 + j // 256 * 4096 + j % 16 * 16 + i % 2"
+    text = picture(TILES[0].model_copy(update={"held": LEFT.model_copy(update={"offset_formula": long})}))
+    svg = ElementTree.fromstring(text)
+    lines = [line.text or "" for line in svg.iter(f"{SVG}text") if line.get("class") == "says quiet"]
+    assert " ".join(lines).replace("\u00a0", " ").endswith(f"element = {long}")
+    assert all(20 + 7.2 * len(line) <= float(svg.get("width", "0")) for line in lines)
+    assert not any(line.startswith(("*", "//", "%")) or line.endswith(("*", "//", "%")) for line in lines)
+    assert min(map(len, lines)) > 20, "nothing stands alone"
+
+
+def _told(svg: str) -> str:
+    root = ElementTree.fromstring(svg)
+    return " ".join(line.text or "" for line in root.iter(f"{SVG}text") if line.get("class") == "says quiet")

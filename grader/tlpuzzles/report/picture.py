@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from tlpuzzles.report.described import describe, tell
@@ -28,11 +30,8 @@ SWATCH = 18
 
 def error_map_svg(shown: ErrorMap, name: str = CLASS) -> str:
     """The picture, to stand in a page or alone. `name` begins its identifiers: each picture of a page needs its own."""
-    picture = _Picture(shown)
-    title = f"Where {where(shown)}"
-    if rest := slices(shown):
-        title += f" ({rest})"
-    wide = max(picture.right, EDGE + LETTER * len(title)) + EDGE
+    picture, title = _Picture(shown), _title(shown)
+    wide = _wide(picture, title)
     legend = list(_legend(shown, picture.bottom + 12, wide))
     high = legend[-1].y + HEIGHT + EDGE
     svg = Element(
@@ -57,10 +56,24 @@ def error_map_svg(shown: ErrorMap, name: str = CLASS) -> str:
     picture.draw(svg)
     for entry in legend:
         if entry.one is not None:
-            _box(svg, entry.x, entry.y, (SWATCH, SWATCH), entry.one)
+            _box(svg, entry.x, entry.y, (SWATCH, SWATCH), entry.one, entry.part)
         _write(svg, entry.x + (SWATCH + 5 if entry.one else 0), entry.y + 13, entry.words)
     indent(svg)
     return tostring(svg, encoding="unicode") + "\n"
+
+
+def error_map_width(shown: ErrorMap) -> int:
+    """How wide the picture is, in pixels."""
+    return math.ceil(_wide(_Picture(shown), _title(shown)))
+
+
+def _title(shown: ErrorMap) -> str:
+    rest = slices(shown)
+    return f"Where {where(shown)} ({rest})" if rest else f"Where {where(shown)}"
+
+
+def _wide(picture: _Picture, title: str) -> float:
+    return max(picture.right, EDGE + LETTER * len(title)) + EDGE
 
 
 @dataclass(frozen=True)
@@ -90,13 +103,15 @@ class _Picture:
         width = min(WIDEST, max(NARROWEST, ACROSS // self.columns))
         self.across = _Places(left, width, _in_a_block(across))
         self.down = _Places(EDGE + 2 * HEIGHT + 4, HEIGHT, 1 if self.is_strip else _in_a_block(down))
-        self.right = self.across.at(self.columns - 1) + width
+        self.ticks = list(self._ticks())
+        last, index = self.ticks[-1]
+        self.right = max(self.across.at(self.columns - 1) + width, last + LETTER * len(index))
         self.bottom = self.down.at(len(shown.cells) - 1) + HEIGHT
 
     def draw(self, svg: Element) -> None:
         top, beside = self.down.start - 6, self.across.start - LETTER
         _write(svg, beside, top, self.corner, anchor="end")
-        for x, index in self._ticks():
+        for x, index in self.ticks:
             _write(svg, x, top, index)
         for row, (label, cells) in enumerate(zip(self.labels, self.shown.cells, strict=True)):
             _write(svg, beside, self.down.at(row) + 14, label, anchor="end")
@@ -111,14 +126,16 @@ class _Picture:
             start += count
 
     def _ticks(self) -> Iterator[tuple[float, str]]:
-        """The indices at which blocks begin, or cells, as many as there is room for."""
-        free = 0.0
-        for column in range(0, self.columns, self.across.a_block):
-            index, x = self.shown.axes[-1].span(column)[0], self.across.at(column)
-            text = f"+{index}" if self.is_strip and len(self.labels) > 1 else str(index)
-            if x >= free:
-                yield x, text
-                free = x + LETTER * (len(text) + 1)
+        """The indices at which blocks begin, or cells: of each, or of every second, fourth, ... for want of room."""
+        sign = "+" if self.is_strip and len(self.labels) > 1 else ""
+        ticks = [
+            (self.across.at(column), f"{sign}{self.shown.axes[-1].span(column)[0]}")
+            for column in range(0, self.columns, self.across.a_block)
+        ]
+        step = 1
+        while any(x + LETTER * (len(text) + 1) > other for (x, text), (other, _) in pairwise(ticks[::step])):
+            step *= 2
+        yield from ticks[::step]
 
     def _cell(self, svg: Element, row: int, column: int, cell: Cell) -> None:
         axis = self.shown.axes[-1]
@@ -129,8 +146,8 @@ class _Picture:
             said += f"; the largest error is {100 * cell.error:.3g} %"
         group = SubElement(svg, "g", {"class": f"{CLASS}-cell"})
         SubElement(group, "title").text = said
-        part = 1.0 if cell.part == 0 or cell.part >= MOSTLY else max(cell.part, LEAST)
-        _box(group, self.across.at(column), self.down.at(row), (self.across.size, HEIGHT), severity(cell), part)
+        place = self.across.at(column), self.down.at(row)
+        _box(group, *place, (self.across.size, HEIGHT), severity(cell), _filled(cell))
 
 
 @dataclass(frozen=True)
@@ -138,18 +155,27 @@ class _Entry:
     x: float
     y: float
     one: Severity | None
+    part: float
     words: str
 
 
 def _legend(shown: ErrorMap, y: float, wide: float) -> Iterator[_Entry]:
-    """What occurs, then what a cell is, in lines."""
+    """What occurs, whole and in part, then what a cell is, in lines."""
     x = float(EDGE)
-    for one, words in [*((one, one.value) for one in occurring(shown)), (None, scale(shown))]:
+    mixed = next((cell for row in shown.cells for cell in row if _filled(cell) < 1), None)
+    entries: list[tuple[Severity | None, float, str]] = [(one, 1.0, one.value) for one in occurring(shown)]
+    entries += [] if mixed is None else [(severity(mixed), _filled(mixed), "in part")]
+    for one, part, words in [*entries, (None, 1.0, scale(shown))]:
         takes = LETTER * len(words) + (SWATCH + 5 if one else 0)
         if x > EDGE and x + takes > wide:
             x, y = float(EDGE), y + HEIGHT + 2
-        yield _Entry(x, y, one, words)
+        yield _Entry(x, y, one, part, words)
         x += takes + 2 * LETTER
+
+
+def _filled(cell: Cell) -> float:
+    """How much of its box."""
+    return 1.0 if cell.part == 0 or cell.part >= MOSTLY else max(cell.part, LEAST)
 
 
 def _in_a_block(axis: MapAxis) -> int:

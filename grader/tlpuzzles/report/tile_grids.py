@@ -56,7 +56,7 @@ def _fragment(held: Fragment, page: Page, marks: Marks) -> None:
     copies = f", each element by {held.copies} of them" if held.copies > 1 else ""
     told = (
         f"In the registers of {held.threads} threads{copies}: {held.places:,} elements in {held.registers:,} registers "
-        "a thread. T5/r2 is element 2 of thread 5's."
+        f"a thread. T5/r2 is element 2 of thread 5's.{after_producers(held)}"
     )
     page.paragraph(told, lead="  ", style="dim")
     cells = [
@@ -66,6 +66,17 @@ def _fragment(held: Fragment, page: Page, marks: Marks) -> None:
     _grid(cells, page, step=1)
     if held.warps is not None and len(held.warps.rows) * len(held.warps.columns) > 1:
         _warps(held.warps, page, marks)
+
+
+def after_producers(held: Fragment) -> str:
+    """Why the first of its threads has another number than 0; nothing where it has not."""
+    if not held.first_thread:
+        return ""
+    last = held.first_thread + held.threads - 1
+    return (
+        f" These threads are T{held.first_thread} to T{last}: before them TileLang has put "
+        f"{held.first_thread} more, which only copy."
+    )
 
 
 def _shared(held: Shared, tile: Tile, page: Page) -> None:

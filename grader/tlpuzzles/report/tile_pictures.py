@@ -10,6 +10,7 @@ from xml.sax.saxutils import escape
 
 from tlpuzzles.errors import NotWritten
 from tlpuzzles.plain import one_line
+from tlpuzzles.report.tile_grids import after_producers
 from tlpuzzles.seeing.model import Band, Fragment, Shared, Tile, WarpMap
 from tlpuzzles.workspace.replacing import write_whole
 
@@ -20,8 +21,8 @@ _WIDE, _HIGH = 72, 22
 _LEFT, _TOP = 56, 62
 """Of the grid; below the lines that come before it."""
 _LINE = 17
-_LETTER = 6.4
-"""Width of a letter of those lines, about."""
+_LETTER = 7.3
+"""Width of a letter of those lines, in the widest of the fonts."""
 _EDGE = 20
 _NARROWEST = 560
 
@@ -65,14 +66,13 @@ def picture(tile: Tile) -> str:
     held = tile.held
     told, cells, step = _told(tile), _cells(tile), _step(tile)
     warps = held.warps if isinstance(held, Fragment) else None
-    width = max(_LEFT + len(cells[0]) * _WIDE + _EDGE, _NARROWEST)
-    rows = [row for line in told for row in textwrap.wrap(line, int((width - 2 * _EDGE) / _LETTER))]
+    room, width = _room(cells), width_of(tile)
+    rows = [row for line in told for row in _balanced(line, int((room - 2 * _EDGE) / _LETTER))]
     top = _TOP + len(rows) * _LINE
     body, height = _grid(cells, step, top), top + len(cells) * _HIGH
     if warps is not None and len(warps.rows) * len(warps.columns) > 1:
         body += _warp_map(warps, height + 44)
         height += 44 + len(warps.rows) * _HIGH
-        width = max(width, 2 * _LEFT + len(warps.columns) * _WIDE + _EDGE)
     height += _EDGE
     lines = "".join(
         f'<text class="says quiet" x="{_EDGE}" y="{50 + _LINE * number}">{escape(row)}</text>\n'
@@ -88,6 +88,13 @@ def picture(tile: Tile) -> str:
     )
 
 
+def width_of(tile: Tile) -> int:
+    """How wide the picture is, in pixels."""
+    warps = tile.held.warps if isinstance(tile.held, Fragment) else None
+    of_warps = 0 if warps is None else 2 * _LEFT + len(warps.columns) * _WIDE + _EDGE
+    return max(_room(_cells(tile)), of_warps)
+
+
 def titled(tile: Tile) -> str:
     """Name, shape and dtype."""
     return f"{tile.name}, {' x '.join(map(str, tile.shape))} {tile.dtype}"
@@ -97,6 +104,20 @@ def described(tile: Tile) -> str:
     """In words, what the picture says of all elements."""
     cells = _cells(tile)
     return " ".join([*_told(tile), f"Drawn are the first {len(cells)} rows and {len(cells[0]) * _step(tile)} columns."])
+
+
+def _room(cells: list[list[tuple[str, int]]]) -> int:
+    """The width that lines of text have."""
+    return max(_LEFT + len(cells[0]) * _WIDE + _EDGE, _NARROWEST)
+
+
+def _balanced(line: str, letters: int) -> list[str]:
+    """In as few lines as so many letters to a line allow, of like lengths: no number stands alone in the last one. The
+    terms of a formula stay whole."""
+    whole = re.sub(r" ([*/%]+) ", "\u00a0\\1\u00a0", line)
+    rows = textwrap.wrap(whole, letters)
+    shorter = (textwrap.wrap(whole, fewer) for fewer in range(len(whole) // len(rows), letters))
+    return next((balanced for balanced in shorter if len(balanced) == len(rows)), rows)
 
 
 def _told(tile: Tile) -> list[str]:
@@ -114,8 +135,9 @@ def _step(tile: Tile) -> int:
 
 def _fragment_says(held: Fragment) -> list[str]:
     copies = f", each element by {held.copies}" if held.copies > 1 else ""
+    what = "T5/r2 is element 2 of those that thread 5 holds."
     return [
-        f"Held by {held.threads} threads{copies}; T5/r2 is element 2 of those that thread 5 holds.",
+        f"Held by {held.threads} threads{copies}; {what}{after_producers(held)}",
         f"thread = {held.thread_formula};  place = {held.place_formula}",
     ]
 

@@ -55,7 +55,12 @@ frame.onload = () => {
     const place = [box.left - around.left, box.top - around.top, box.width, box.height].map(Math.round).join(" ");
     return `${one.tagName} ${one.getAttribute("class")} ${place} ${looks.map(name => has[name]).join("; ")}`;
   });
+  const sideways = [...page.querySelectorAll(".tlp-sideways")].map(one => {
+    const below = one.parentElement.nextElementSibling;
+    return [one.getBoundingClientRect().width > 0, below.scrollWidth > below.clientWidth];
+  });
   const seen = {
+    sideways: sideways,
     boxes: boxes,
     width: root.scrollWidth, room: root.clientWidth, height: root.scrollHeight, read: read, low: low, cut: cut,
     ground: style(page.body).backgroundColor, requests: performance.getEntriesByType("resource").length
@@ -72,7 +77,8 @@ def look(page: str, folder: Path, *, width: int, dark: bool, opened: bool = True
     """What there is to measure of a page in a frame of so many pixels; all that folds is opened if `opened`.
 
     `low`: texts whose contrast is too low, `cut`: words of pictures that are outside of them, `boxes`: where each
-    element of a report in another page is, and what it looks like.
+    element of a report in another page is, and what it looks like, `sideways`: for each picture whether it is said that
+    it scrolls, and whether it does.
     """
     host = _host(page, folder, width, opened)
     dumped = _run("--dump-dom", "--virtual-time-budget=4000", host, dark=dark).stdout

@@ -60,6 +60,14 @@ def test_the_probe_sees_what_it_is_to_see(tmp_path: Path) -> None:
     assert [words for _, words in found["low"]] == ["pale"]
 
 
+def test_what_scrolls_sideways_says_so_where_it_does_and_nowhere_else(tmp_path: Path) -> None:
+    page = made.PAGES["tiles"]()
+    assert browser.look(page, tmp_path, width=PHONE, dark=False)["sideways"] == [[True, True]] * 3
+    assert [[False, False]] * 2 == [
+        pair for pair in browser.look(page, tmp_path, width=DESK, dark=False)["sideways"] if pair != [True, True]
+    ]
+
+
 @pytest.mark.parametrize("host", hosts.STYLES)
 def test_a_report_in_a_notebook_looks_as_it_does_alone(host: str, tmp_path: Path) -> None:
     shown = made.fragment_of(made.mapped(), FAST) + made.fragment_of(samples.fast())

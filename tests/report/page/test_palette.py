@@ -37,7 +37,7 @@ def test_every_text_can_be_read_on_every_surface(scheme: str) -> None:
 def test_every_way_to_end_has_a_colour_and_both_schemes_have_all_colours() -> None:
     assert {verdict.value for verdict in Verdict} <= palette.OF_STATE.keys()
     style = read(made.page_of_course()).all("style")[0].text
-    names = set(re.findall(r"var\((--[\w-]+)\)", style))
+    names = set(re.findall(r"var\((--tlp-[\w-]+)\)", style))
     assert len(names) > 12
     for scheme in style.split("prefers-color-scheme: dark", 1):
         assert names <= set(re.findall(r"(--[\w-]+): #", scheme))

@@ -12,7 +12,7 @@ from tlpuzzles.report.explained import facts, title_of
 from tlpuzzles.report.layout import unbroken
 from tlpuzzles.report.marks import WARNING, kind_of, unicode_marks
 from tlpuzzles.report.overview import GROUPS, compiles, in_order, same_reason
-from tlpuzzles.report.picture import error_map_svg
+from tlpuzzles.report.picture import error_map_svg, error_map_width
 from tlpuzzles.report.reported import original
 from tlpuzzles.verdict.model import Check, Kind, Result, Verdict
 
@@ -37,6 +37,8 @@ class Explained:
     line: int | None
     source: str
     map: Markup | None
+    map_width: int
+    """In pixels; it does not shrink."""
     facts: tuple[tuple[str, str], ...]
     raw: str
     """The message as it came, where ours is another."""
@@ -94,6 +96,7 @@ def explained(check: Check, name: str) -> Explained:
         line=location.line if location is not None else None,
         source=(location.source or "").strip() if location is not None and location.line is not None else "",
         map=None if shown is None else Markup(error_map_svg(shown, name)),
+        map_width=0 if shown is None else error_map_width(shown),
         facts=() if detail is None else tuple((what, unbroken(text.plain)) for what, text in facts(detail, marks)),
         raw=original(check) or "",
     )

@@ -6,7 +6,7 @@ import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tlpuzzles.report.tile_pictures import described, picture, titled
+from tlpuzzles.report.tile_pictures import described, picture, titled, width_of
 from tlpuzzles.seeing.model import Tile
 
 
@@ -25,6 +25,8 @@ class Drawn:
     """One tile."""
 
     title: str
+    width: int
+    """In pixels; it does not shrink."""
     description: str
     source: str
     """An address that has the picture in it. As an image of its own its style holds for nothing around it."""
@@ -32,7 +34,7 @@ class Drawn:
 
 def drawn(tiles: Tiles) -> tuple[Drawn, ...]:
     return tuple(
-        Drawn(titled(tile), described(tile), "data:image/svg+xml;base64," + _encoded(picture(tile)))
+        Drawn(titled(tile), width_of(tile), described(tile), "data:image/svg+xml;base64," + _encoded(picture(tile)))
         for tile in tiles.tiles
     )
 
