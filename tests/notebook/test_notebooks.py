@@ -72,6 +72,9 @@ def test_an_exercise_is_its_skeleton_and_its_lesson(name: str) -> None:
     lesson = folders.lesson(exercise).read_text("utf-8")
     for heading in re.findall(r"^## .*$", lesson, re.MULTILINE):
         assert prose.count(f"\n{heading}\n") == 1
+    before = cell(notebook, "kernel").source
+    assert '`%%exercise` not found? Run the cells under "Set up" again' in before
+    assert "## Set up" in prose
     order = [one.id for one in notebook.cells]
     task = next(one.id for one in notebook.cells if one.source.startswith("## The task"))
     assert order.index("install") < order.index("start") < order.index(task) < order.index("exercise")

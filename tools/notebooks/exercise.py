@@ -39,6 +39,8 @@ def _task(exercise: Exercise, skeleton: str) -> list[cells.NotebookNode]:
 
 `{exercise.file}` is the next cell. Edit it and run it: that saves it in your workspace, grades it, and says what is right,
 what is wrong and why. Lines in the report are counted as in the cell (on Colab, Ctrl+M L shows their numbers).
+
+`%%exercise` not found? Run the cells under "Set up" again: a runtime that was restarted has forgotten them.
 """
     stuck = f"""\
 ### If you are stuck

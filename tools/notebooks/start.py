@@ -53,8 +53,11 @@ Open each as you opened this one (*File*, *Upload notebook*). In them:
 | `%workspace FOLDER` | says where your workspace is, or chooses another |
 | `%tlpuzzles ...` | any other command, such as `%tlpuzzles inspect 2` or `%tlpuzzles cheatsheet` |
 
-`%%exercise` reads the cell and does not run it here. To try a kernel by hand: `%run` and the path of its file, and then call
-its factory.
+`%%exercise` reads the cell and does not run it here. To try a kernel by hand, which needs a GPU: `%run` and the path of its
+file, and then call its factory.
+
+A magic such as `%%exercise` is not found? Run the cells under "Set up" again: a runtime that was restarted has forgotten
+them.
 """
 
 
