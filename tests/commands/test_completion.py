@@ -18,6 +18,9 @@ WORDS = [
     ("tlpuzzles show 3", ["3"]),
     ("tlpuzzles watch vec", ["vector_add"]),
     ("tlpuzzles hint nothing", []),
+    ("tlpuzzles grade 1 --case ragg", ["ragged-end"]),
+    ("tlpuzzles grade flash --no-speed --case causal-ragged", ["causal-ragged"]),
+    ("tlpuzzles grade --case ragg", []),
 ]
 
 

@@ -121,6 +121,8 @@ def test_it_tells_landmarks_tiles_pipeline_and_limits() -> None:
     assert "for an A100 (sm_80)" in text
     assert "3-4 barrier all threads" in flat
     assert "A_shared, A_too 128 x 32 float16" in flat  # laid out alike: drawn once
+    assert "The first 8 of 128 rows, and 32 of 32 columns." in text
+    assert "The first 8 of 128 rows, and 12 of 128 columns." in text
     assert "T0/r0" in text
     assert "T31/r1" in text
     assert "@16/b4" in text

@@ -20,6 +20,22 @@ def exercise_names(incomplete: str) -> list[tuple[str, str]]:
     return [(name, title) for name, title in names if name.startswith(incomplete)]
 
 
+def case_names(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """What a shell may complete a case's name to, once an exercise is named, each with its title."""
+    from tlpuzzles.course import catalog
+    from tlpuzzles.errors import UsageError
+    from tlpuzzles.grading.plan import names
+
+    # An option that still lacks its value leaves the words unread.
+    name = context.params.get("name") or next(iter(context.args), None)
+    try:
+        exercise = catalog.find(str(name))
+    except UsageError:
+        return []
+    titles = {case.id: case.title for case in (*exercise.cases, *(timing.case for timing in exercise.timings))}
+    return [(name, titles.get(name, "")) for name in names(exercise) if name.startswith(incomplete)]
+
+
 NAME = typer.Argument(
     metavar="N",
     show_default=False,

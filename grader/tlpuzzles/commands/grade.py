@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from tlpuzzles.border.limits import hide
-from tlpuzzles.commands.arguments import NAME
+from tlpuzzles.commands.arguments import NAME, case_names
 from tlpuzzles.commands.files import file_of, made, workspace_here
 from tlpuzzles.commands.grading_pages import tiles_of, write_grading, write_gradings
 from tlpuzzles.commands.html import page_file
@@ -50,6 +50,7 @@ def grade(
         Optional[str],  # noqa: UP045
         typer.Option(
             metavar="NAME",
+            autocompletion=case_names,
             help="Grade this case alone. A name that does not exist, as in --case '?', lists those that do.",
         ),
     ] = None,

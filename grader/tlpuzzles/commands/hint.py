@@ -46,15 +46,17 @@ def print_hint(exercise: Exercise, level: int, *, further: str, lesson: str) -> 
     hints = read_hints(exercise, here)
     text = hint_at(exercise, hints, level)
     out = console()
-    out.print(f"[bold]{exercise.number} {exercise.slug}[/]: hint {level} of {len(hints)}")
+    is_piped = not out.is_terminal
+    out.print(f"[bold]{exercise.number} {exercise.slug}[/]: hint {level} of {len(hints)}", soft_wrap=is_piped)
     out.print()
     print_markdown(for_terminal(text) if on_terminal() else text)
     out.print()
     if level < len(hints) - 1:
-        out.print(f"More help: {further}")
+        out.print(f"More help: {further}", soft_wrap=is_piped)
     elif level == len(hints) - 1:
-        out.print(f"One hint is left. Level {level + 1} shows lines of the solution: try once more before you look.")
-        out.print(f"To see it: {further}")
+        told = f"One hint is left. Level {level + 1} shows lines of the solution: try once more before you look."
+        out.print(told, soft_wrap=is_piped)
+        out.print(f"To see it: {further}", soft_wrap=is_piped)
     else:
-        out.print(f"This was the last hint. The lesson: {lesson}")
+        out.print(f"This was the last hint. The lesson: {lesson}", soft_wrap=is_piped)
     keep_hint(exercise, level, here)

@@ -49,8 +49,8 @@ def print_quiet(message: str) -> None:
     console().print(f"  {one_line(message)}", style="dim", markup=False, soft_wrap=True)
 
 
-def print_markdown(text: str) -> None:
-    """Prints a lesson or a hint: rendered on a terminal, else as it was written."""
+def print_markdown(text: str, out: Console | None = None) -> None:
+    """Prints a lesson or a hint: rendered on a terminal, there perhaps with this console, else as it was written."""
     text = here(text)
     if not on_terminal():
         import typer
@@ -59,4 +59,4 @@ def print_markdown(text: str) -> None:
         return
     from rich.markdown import Markdown
 
-    console().print(Markdown(text, code_theme="ansi_dark"))
+    (out or console()).print(Markdown(text, code_theme="ansi_dark"))

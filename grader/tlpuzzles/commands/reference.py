@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tlpuzzles.commands.arguments import ExerciseName
-from tlpuzzles.commands.output import console, on_terminal, print_markdown
+from tlpuzzles.commands.output import on_terminal, print_markdown
+from tlpuzzles.commands.paging import paged
 from tlpuzzles.commands.remembering import own_workspace, pasts, warn
 from tlpuzzles.course import catalog
 from tlpuzzles.course.vocabulary import Exercise
@@ -18,6 +19,9 @@ from tlpuzzles.workspace.folders import Folders
 from tlpuzzles.workspace.keeping import keep_given_up
 from tlpuzzles.workspace.record import Unusable
 from tlpuzzles.workspace.reference import Reference, reference
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def solution(
@@ -43,7 +47,8 @@ def solution(
     past = pasts(workspace.root).get(exercise.slug, Past())
     if past.state not in (State.PASSED, State.GIVEN_UP):
         _give_up(exercise, workspace, give_up)
-    _print(exercise, found)
+    with paged() as out:
+        _print(exercise, found, out)
 
 
 def _give_up(exercise: Exercise, workspace: Folders, wanted: bool) -> None:
@@ -63,7 +68,7 @@ def _give_up(exercise: Exercise, workspace: Folders, wanted: bool) -> None:
         warn(f"That you looked is not kept. {error}")
 
 
-def _print(exercise: Exercise, found: Reference) -> None:
+def _print(exercise: Exercise, found: Reference, out: Console) -> None:
     if not on_terminal():
         typer.echo(found.text, nl=False)
         if found.guide is not None:
@@ -71,11 +76,10 @@ def _print(exercise: Exercise, found: Reference) -> None:
         return
     from rich.syntax import Syntax
 
-    out = console()
     # The terminal's own colours, as lessons have them, on its own ground.
     out.print(Syntax(found.text.rstrip(), "python", theme="ansi_dark", line_numbers=True, word_wrap=True))
     if found.guide is not None:
         out.print()
-        print_markdown(found.guide)
+        print_markdown(found.guide, out)
     out.print()
     out.print(f"Beside your own: [bold]tlpuzzles diff {exercise.number} --with solution[/]", soft_wrap=True)

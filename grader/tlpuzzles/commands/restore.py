@@ -63,7 +63,9 @@ def _list(exercise: Exercise, past: Past, workspace: Folders) -> None:
     present = read_present(file, workspace.root)
     same = None if present is None else hash_of(present)
     best, name = past.best, str(file.relative_to(workspace.root))
-    rows = [_row(attempt, attempt is best, same, name) for attempt in past.attempts]
+    # Of several with what the file has now, the newest.
+    own = next((one for one in reversed(past.attempts) if one.file is not None and one.file == same), None)
+    rows = [_row(attempt, attempt is best, attempt is own, name) for attempt in past.attempts]
     if not on_terminal():
         for row in rows:
             typer.echo("\t".join(row))
@@ -85,12 +87,12 @@ def _list(exercise: Exercise, past: Past, workspace: Folders) -> None:
     out.print(f"To put one back: [bold]tlpuzzles restore {exercise.number} --attempt NUMBER[/]")
 
 
-def _row(attempt: Attempt, is_best: bool, same: str | None, file: str) -> tuple[str, ...]:
+def _row(attempt: Attempt, is_best: bool, is_own: bool, file: str) -> tuple[str, ...]:
     verdict = "kept" if attempt.verdict is None else attempt.verdict.value.replace("_", " ")
     remarks = [attempt.only] if attempt.only is not None else []
     remarks += [one_line(attempt.path)] if attempt.path != file else []
     remarks += ["the best"] if is_best else []
-    remarks += ["your file"] if attempt.file is not None and attempt.file == same else []
+    remarks += ["your file"] if is_own else []
     return (
         str(attempt.number),
         f"{attempt.at.astimezone():%Y-%m-%d %H:%M}",

@@ -15,6 +15,7 @@ from tlpuzzles.commands.output import console, on_terminal
 from tlpuzzles.commands.remembering import pasts
 from tlpuzzles.commands.working import warm_process
 from tlpuzzles.course import catalog
+from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.grading.choices import DeviceChoice
 from tlpuzzles.workspace.attempts import State
 from tlpuzzles.workspace.marker import MARKER
@@ -107,12 +108,20 @@ def _actions() -> Actions:
     from tlpuzzles.commands.list import list_exercises
     from tlpuzzles.commands.remembering import keep_grading
     from tlpuzzles.commands.reset import reset
-    from tlpuzzles.commands.show import show
+    from tlpuzzles.commands.show import print_lesson
     from tlpuzzles.watch.session import Actions
+
+    def lesson(exercise: Exercise) -> None:
+        out = console()
+        print_lesson(exercise, out)
+        out.print()
+        # No pager here: it would wait for the keys that are ours.
+        again = f"[bold]tlpuzzles show {exercise.number}[/]"
+        out.print(f"It begins further up: scroll there, or read it in another terminal with {again}.")
 
     return Actions(
         list_all=list_exercises,
-        lesson=lambda exercise: show(str(exercise.number)),
+        lesson=lesson,
         hint=lambda exercise, level: print_hint(exercise, level, further="press [bold]h[/]", lesson="press [bold]s[/]"),
         reset=lambda exercise: reset(str(exercise.number)),
         keep=keep_grading,

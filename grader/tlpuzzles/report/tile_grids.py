@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from rich.text import Text
@@ -30,7 +31,7 @@ def tile_grids(tiles: Sequence[Tile], page: Page, marks: Marks) -> None:
         names = marks.one_line(", ".join(tile.name for tile in alike))
         page.paragraph(Text.assemble((names, "bold"), f"  {shape} {first.dtype}"), lead="  ")
         if isinstance(first.held, Fragment):
-            _fragment(first.held, page, marks)
+            _fragment(first.held, first.shape, page, marks)
         else:
             _shared(first.held, first, page)
 
@@ -52,7 +53,7 @@ def _drawn(tile: Tile) -> tuple[object, ...]:
     return (tile.dtype, tile.shape, held.model_copy(update={"base": 0}) if isinstance(held, Shared) else held)
 
 
-def _fragment(held: Fragment, page: Page, marks: Marks) -> None:
+def _fragment(held: Fragment, shape: Sequence[int], page: Page, marks: Marks) -> None:
     copies = f", each element by {held.copies} of them" if held.copies > 1 else ""
     told = (
         f"In the registers of {held.threads} threads{copies}: {held.places:,} elements in {held.registers:,} registers "
@@ -63,7 +64,7 @@ def _fragment(held: Fragment, page: Page, marks: Marks) -> None:
         [(f"T{thread}/r{place}", thread) for thread, place in zip(threads, places, strict=True)]
         for threads, places in zip(held.thread_grid[:ROWS], held.place_grid[:ROWS], strict=True)
     ]
-    _grid(cells, page, step=1)
+    _grid(cells, page, step=1, shape=shape)
     if held.warps is not None and len(held.warps.rows) * len(held.warps.columns) > 1:
         _warps(held.warps, page, marks)
 
@@ -90,7 +91,7 @@ def _shared(held: Shared, tile: Tile, page: Page) -> None:
         [(f"@{offset}/b{held.bank(offset)}", held.bank(offset) // 4) for offset in row]
         for row in held.offset_grid[:ROWS]
     ]
-    _grid(cells, page, step=held.chunk)
+    _grid(cells, page, step=held.chunk, shape=tile.shape)
 
 
 def _pieces(held: Shared, tile: Tile) -> str:
@@ -108,7 +109,7 @@ def _conflict(held: Shared) -> str:
     return f"Eight rows' 16 bytes below each other, as ldmatrix would read them, take {turns} of the banks{other}."
 
 
-def _grid(cells: list[list[tuple[str, int]]], page: Page, *, step: int) -> None:
+def _grid(cells: list[list[tuple[str, int]]], page: Page, *, step: int, shape: Sequence[int]) -> None:
     """`cells`: what stands there, and a number for its colour. `step`: elements from one column to the next."""
     wide = max(len(text) for row in cells for text, _ in row)
     label = len(str(len(cells) - 1))
@@ -123,6 +124,10 @@ def _grid(cells: list[list[tuple[str, int]]], page: Page, *, step: int) -> None:
             line.append(text.ljust(wide), style=COLOURS[colour % len(COLOURS)])
         line.rstrip()
         page.line(line)
+    rows, across = math.prod(shape[:-1]), min(columns * step, shape[-1])
+    if (len(cells), across) != (rows, shape[-1]):
+        told = f"The first {len(cells)} of {rows} rows, and {across} of {shape[-1]} columns."
+        page.paragraph(told, lead="  ", style="dim")
 
 
 def _warps(warps: WarpMap, page: Page, marks: Marks) -> None:
