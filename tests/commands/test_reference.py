@@ -76,7 +76,8 @@ def test_a_terminal_is_asked_first(workspace: Path, answer: str, gives_up: bool)
     terminal, inner = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "tlpuzzles", "solution", "1", "--give-up"],
-        cwd=workspace, stdin=inner, stdout=inner, stderr=inner, env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
+        cwd=workspace, stdin=inner, stdout=inner, stderr=inner,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "100", "PAGER": "cat"},
     )  # fmt: skip
     os.close(inner)
     os.write(terminal, f"{answer}\n".encode())
