@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tlpuzzles.course.vocabulary import Requirement
+from tlpuzzles.kernel.findings import in_lines
 
 if TYPE_CHECKING:
     from tlpuzzles.kernel.facts import Kernel
@@ -35,7 +36,7 @@ def has_stages() -> Requirement:
                     source, target = (region(argument).buffer.data for argument in copy.args[:2])
                     if source in parameters and target in factors:
                         return (
-                            f"The loop{_in(loop.line)} has no stages, so copies and products take turns. "
+                            f"The loop{in_lines(loop.line)} has no stages, so copies and products take turns. "
                             "T.Pipelined(trips, num_stages=3) lets copies run ahead."
                         )
         return None
@@ -47,21 +48,19 @@ def writes_once() -> Requirement:
     """No loop copies to one place of a parameter in each of its trips."""
 
     def check(kernel: Kernel) -> str | None:
-        from tlpuzzles.kernel import tile_ir as ir
         from tlpuzzles.kernel.facts import region
 
         parameters = {buffer.data for buffer in kernel.func.buffer_map.values()}
-        names = {node.var: node.value for node in kernel.nodes if isinstance(node, (ir.Bind, ir.Let))}
         for step, call in _calls(kernel):
             loop = _innermost(step)
             if call.op != "tl.tileop.copy" or loop is None or step.conditions:
                 continue
             target = region(call.args[1])
-            if target.buffer.data not in parameters or _follows(target.mins, loop, names):
+            if target.buffer.data not in parameters or _follows(target.mins, loop, kernel.names):
                 continue
             return (
-                f"The copy to {target.buffer.name}{_in(step.line)} stands in the loop{_in(loop.line)}: each trip "
-                "writes the same place again, and only the last one counts. Copy once, after the loop."
+                f"The copy to {target.buffer.name}{in_lines(step.line)} stands in the loop{in_lines(loop.line)}: each "
+                "trip writes the same place again, and only the last one counts. Copy once, after the loop."
             )
         return None
 
@@ -69,11 +68,7 @@ def writes_once() -> Requirement:
 
 
 def _calls(kernel: Kernel) -> Iterator[tuple[Step, Call]]:
-    from tlpuzzles.kernel import tile_ir as ir
-
-    for step in kernel.steps:
-        if isinstance(step.stmt, ir.Evaluate) and isinstance(step.stmt.value, ir.Call):
-            yield step, step.stmt.value
+    return ((step, step.call) for step in kernel.steps if step.call is not None)
 
 
 def _innermost(step: Step) -> For | None:
@@ -97,7 +92,3 @@ def _follows(places: tuple[Expr, ...], loop: For, names: dict[Var, Expr]) -> boo
             if isinstance(node, ir.Var) and node in names:
                 open_.append(names[node])
     return False
-
-
-def _in(line: int | None) -> str:
-    return "" if line is None else f" in line {line}"

@@ -70,6 +70,11 @@ class Kernel:
         """Every statement in program order, with what encloses it."""
         return tuple(steps(self.func))
 
+    @cached_property
+    def names(self) -> dict[ir.Var, ir.Expr]:
+        """What names in the kernel stand for."""
+        return {node.var: node.value for node in self.nodes if isinstance(node, (ir.Bind, ir.Let))}
+
     def steps_of(self, launch: Launch) -> Iterator[Step]:
         """The statements below one launch."""
         return (step for step in self.steps if launch.loop in step.loops)

@@ -76,6 +76,12 @@ def listed(items: list[str], word: str = "and") -> str:
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} {word} {items[-1]}" if items else "none"
 
 
+def in_lines(*lines: int | None) -> str:
+    """ " in line 3", " in lines 3 and 5", after a word; nothing for lines that are not known."""
+    known = [str(line) for line in lines if line is not None]
+    return f" in {'line' if len(known) == 1 else 'lines'} {listed(known)}" if known else ""
+
+
 def size(count: int) -> str:
     """A number of bytes for a reader: "96 KiB"."""
     for unit, shift in (("GiB", 30), ("MiB", 20), ("KiB", 10)):

@@ -39,8 +39,8 @@ def _pipelines(kernel: Kernel) -> dict[ir.For, list[tuple[Step, ir.Call]]]:
     """The tile operations directly within each loop that has pipeline stages."""
     found: dict[ir.For, list[tuple[Step, ir.Call]]] = {}
     for step in kernel.steps:
-        if isinstance(step.stmt, ir.Evaluate) and isinstance(step.stmt.value, ir.Call) and step.loops:
+        if step.call is not None and step.loops:
             stages = step.loops[-1].annotations.get("num_stages")
             if isinstance(stages, ir.IntImm) and stages.value > 0:
-                found.setdefault(step.loops[-1], []).append((step, step.stmt.value))
+                found.setdefault(step.loops[-1], []).append((step, step.call))
     return found

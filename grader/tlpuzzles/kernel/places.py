@@ -41,14 +41,13 @@ def places(kernel: Kernel, exercise: Exercise, parameters: Parameters) -> Iterat
     """In program order. Places that are no such sum, or whose neighbours are not dense, are left out."""
     axes = {spec.name: spec.shape for spec in (*exercise.inputs, exercise.output)}
     tensors = {buffer.data: name for name, buffer in parameters.buffers.items()}
-    names = {node.var: node.value for node in kernel.nodes if isinstance(node, (ir.Bind, ir.Let))}
     for step in kernel.steps:
         for data, writes, indices, extents in _touched(step, parameters):
             tensor = tensors.get(data)
             if tensor is None or len(set(axes[tensor])) < len(indices):
                 continue
             for axis, index, extent in zip(axes[tensor], indices, extents, strict=True):
-                place = _place(step, (tensor, axis, writes), index, extent, names, parameters)
+                place = _place(step, (tensor, axis, writes), index, extent, kernel.names, parameters)
                 if place is not None:
                     yield place
 

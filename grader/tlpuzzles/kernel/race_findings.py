@@ -8,6 +8,8 @@ from tlpuzzles.kernel.meeting import Meeting
 from tlpuzzles.kernel.show import show
 from tlpuzzles.kernel.steps import Access, Step, Touch
 
+_EXTREMES: dict[type[ir.Expr], str] = {ir.Max: "max", ir.Min: "min"}
+
 
 def private_finding(step: Step, store: ir.BufferStore, spread: list[ir.For]) -> Finding:
     return Finding(
@@ -118,8 +120,8 @@ def blocks_finding(step: Step, store: ir.BufferStore, met: Meeting, grid: tuple[
     )
 
 
-def _element(store: ir.BufferStore) -> str:
-    return f"{store.buffer.name}[{', '.join(map(show, store.indices))}]"
+def _element(of: ir.BufferStore | Access) -> str:
+    return f"{of.buffer.name}[{', '.join(map(show, of.indices))}]"
 
 
 def _place(store: ir.BufferStore, met: Meeting) -> str:
@@ -138,11 +140,7 @@ def _thread(place: tuple[int, ...], threads: tuple[int, ...]) -> str:
 
 
 def _atomic(value: ir.Expr) -> str:
-    if isinstance(value, ir.Max):
-        return "T.atomic_max"
-    if isinstance(value, ir.Min):
-        return "T.atomic_min"
-    return "T.atomic_add"
+    return f"T.atomic_{_EXTREMES.get(type(value), 'add')}"
 
 
 def _adds(value: ir.Expr) -> str:
@@ -150,15 +148,11 @@ def _adds(value: ir.Expr) -> str:
 
 
 def _reduction(value: ir.Expr) -> str:
-    if isinstance(value, ir.Max):
-        return "T.reduce_max"
-    if isinstance(value, ir.Min):
-        return "T.reduce_min"
-    return "T.reduce_sum"
+    return f"T.reduce_{_EXTREMES.get(type(value), 'sum')}"
 
 
 def fragment_finding(access: Access, severity: Severity) -> Finding:
-    element = f"{access.buffer.name}[{', '.join(map(show, access.indices))}]"
+    element = _element(access)
     done = "written" if Touch.WRITE in access.touch else "read"
     consequence = (
         "On a GPU the result is wrong without any error."

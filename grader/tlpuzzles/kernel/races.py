@@ -17,6 +17,7 @@ from tlpuzzles.kernel import tile_ir as ir
 from tlpuzzles.kernel.allowed import THREAD_COMBINING
 from tlpuzzles.kernel.buffers import owners
 from tlpuzzles.kernel.cost import DEFAULT_THREADS
+from tlpuzzles.kernel.exact import THREAD_INDEX
 from tlpuzzles.kernel.facts import Kernel, Launch
 from tlpuzzles.kernel.findings import Finding, Severity
 from tlpuzzles.kernel.meeting import Crowd, Meetings
@@ -228,7 +229,7 @@ class Races:
         return frozenset(
             var
             for var, value in self._definitions.named.items()
-            if isinstance(value, ir.Call) and value.op == "tl.launch_thread_idx"
+            if isinstance(value, ir.Call) and value.op == THREAD_INDEX
         )
 
 

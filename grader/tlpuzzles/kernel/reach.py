@@ -74,9 +74,9 @@ class Definitions:
                 stack.extend(ir.children(node))
         return Reach(frozenset(variables), tuple(loads), frozenset(operators), frozenset(kinds))
 
-    @cached_property
+    @property
     def named(self) -> dict[ir.Var, ir.Expr]:
-        return {node.var: node.value for node in self._kernel.nodes if isinstance(node, (ir.Bind, ir.Let))}
+        return self._kernel.names
 
     def bound(self, var: ir.Var, at: Step) -> Definition | None:
         """What a name stands for. `at`: the statement that uses it."""
@@ -115,7 +115,7 @@ class Definitions:
     @cached_property
     def leaving(self) -> tuple[Step, ...]:
         """Statements that leave a loop, or a trip of one."""
-        return tuple(step for step in self._kernel.steps if _operator(step.stmt) in _LEAVE)
+        return tuple(step for step in self._kernel.steps if step.call is not None and step.call.op in _LEAVE)
 
     @cached_property
     def _positions(self) -> dict[int, int]:
@@ -123,7 +123,8 @@ class Definitions:
 
     @cached_property
     def _barriers(self) -> tuple[int, ...]:
-        return tuple(position for position, step in enumerate(self._kernel.steps) if _operator(step.stmt) == _BARRIER)
+        calls = ((position, step.call) for position, step in enumerate(self._kernel.steps))
+        return tuple(position for position, call in calls if call is not None and call.op == _BARRIER)
 
     @cached_property
     def _binds(self) -> dict[ir.Var, Step]:
@@ -151,7 +152,3 @@ class Definitions:
 
 def _begins(all_: tuple[ir.Node, ...], first: tuple[ir.Node, ...]) -> bool:
     return len(first) <= len(all_) and all(a is b for a, b in zip(all_, first, strict=False))
-
-
-def _operator(stmt: ir.Stmt) -> str:
-    return stmt.value.op if isinstance(stmt, ir.Evaluate) and isinstance(stmt.value, ir.Call) else ""

@@ -11,6 +11,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from tlpuzzles.course.vocabulary import Requirement
+from tlpuzzles.kernel.findings import in_lines
 
 if TYPE_CHECKING:
     from tlpuzzles.kernel.facts import Kernel
@@ -42,7 +43,7 @@ def uses_gemm(times: int = 1) -> Requirement:
                 "multiply them with T.gemm(A_tile, B_tile, accumulator)."
             )
         return (
-            f"The kernel calls T.gemm {_times(len(lines))}{_in_lines(lines)}; this exercise needs it {_times(times)}. "
+            f"The kernel calls T.gemm {_times(len(lines))}{in_lines(*lines)}; this exercise needs it {_times(times)}. "
             "Write the other product with T.gemm too."
         )
 
@@ -61,7 +62,7 @@ def accumulates_in(dtype: str = "float32") -> Requirement:
             if accumulator.dtype != dtype:
                 where = "" if accumulator.line is None else f" (allocated in line {accumulator.line})"
                 return (
-                    f"T.gemm{_in_lines([step.line])} adds up in {accumulator.name}{where}, which is "
+                    f"T.gemm{in_lines(step.line)} adds up in {accumulator.name}{where}, which is "
                     f"{accumulator.dtype}: long sums lose digits. Allocate it with "
                     f'T.alloc_fragment(shape, "{dtype}") and convert the result when you copy it out.'
                 )
@@ -77,7 +78,7 @@ def sums_in(dtype: str = "float32") -> Requirement:
         for tile in _summed(kernel):
             if tile.dtype != dtype:
                 return (
-                    f"T.reduce_sum sums up {tile.name}{_in_lines([tile.line])}, which is {tile.dtype}: long sums lose "
+                    f"T.reduce_sum sums up {tile.name}{in_lines(tile.line)}, which is {tile.dtype}: long sums lose "
                     f'digits. Allocate it with T.alloc_fragment(shape, "{dtype}"), which is what accum_dtype is for; '
                     "T.copy converts on the way in and on the way out."
                 )
@@ -95,9 +96,9 @@ def rounds_once(source: str) -> Requirement:
         found = next(roundings(kernel, Source(source)), None)
         if found is None:
             return None
-        places = f"{_in_lines([found.rounded])}, into {found.tile}, and then" if found.tile else " and"
+        places = f"{in_lines(found.rounded)}, into {found.tile}, and then" if found.tile else " and"
         return (
-            f"{_GIVEN[source]} are rounded to {found.dtype}{places} computed with{_in_lines([found.used])}: each "
+            f"{_GIVEN[source]} are rounded to {found.dtype}{places} computed with{in_lines(found.used)}: each "
             'rounding loses digits. Keep them in float32, in a fragment from T.alloc_fragment(shape, "float32"), until '
             "all is computed. The copy that writes the finished tile converts it, and that rounding is the only one."
         )
@@ -128,7 +129,7 @@ def constants(function: str, *families: Mapping[str, float]) -> Requirement:
                 digits = f"{right:.7g}"
                 meant = name if name == digits else f"{name} = {digits}"
                 return (
-                    f"{value:g}{_in_lines([line])} stands where {function} has {meant}: it is "
+                    f"{value:g}{in_lines(line)} stands where {function} has {meant}: it is "
                     f"{100 * _off(value, right):.1g} % off. Write it with all its digits, or let Python compute it: "
                     "math.sqrt and math.pi may stand in a kernel."
                 )
@@ -147,7 +148,7 @@ def one_launch() -> Requirement:
         if not lines:
             return "The kernel has no `with T.Kernel(...)`."
         return (
-            f"The kernel has {len(lines)} launches (`with T.Kernel(...)`){_in_lines(lines)}. Each one reads and writes "
+            f"The kernel has {len(lines)} launches (`with T.Kernel(...)`){in_lines(*lines)}. Each one reads and writes "
             "global memory again; do the work in one."
         )
 
@@ -174,7 +175,7 @@ def many_blocks(elements: int, blocks: int) -> Requirement:
         them = "one block does" if most == 1 else f"{most} blocks do"
         lines = [launch.line for launch in kernel.launches]
         return (
-            f"For {total:,} elements, {them} all the work (T.Kernel{_in_lines(lines)}), while a GPU has room for "
+            f"For {total:,} elements, {them} all the work (T.Kernel{in_lines(*lines)}), while a GPU has room for "
             "hundreds at a time: the smallest of this course has 40 multiprocessors. Let the number of blocks grow "
             "with the size, T.ceildiv(size, elements of a block), and let each do its own part."
         )
@@ -193,7 +194,7 @@ def no_needless_trips() -> Requirement:
         for step, size, piece, trips, name in _copied(kernel):
             if 1 < piece < size <= trips:
                 return (
-                    f"The loop around T.copy{_in_lines([step.line])} makes {trips:,} trips, each of which reads "
+                    f"The loop around T.copy{in_lines(step.line)} makes {trips:,} trips, each of which reads "
                     f"{piece:,} of {size:,} elements along an axis of {name}: {-(-size // piece):,} reach the end, the "
                     "others read zeros. Divide the length by the tile's, as in T.ceildiv(K, block_K)."
                 )
@@ -212,7 +213,7 @@ def no_global_intermediate() -> Requirement:
         for buffer in owners(kernel.func):
             if buffer.scope == "global" and id(buffer) not in parameters:
                 return (
-                    f"{buffer.name} is kept in global memory (T.alloc_global{_in_lines([buffer.line])}), where every "
+                    f"{buffer.name} is kept in global memory (T.alloc_global{in_lines(buffer.line)}), where every "
                     "value makes a trip of its own. Keep it in T.alloc_shared or T.alloc_fragment."
                 )
         return None
@@ -222,12 +223,11 @@ def no_global_intermediate() -> Requirement:
 
 def _products(kernel: Kernel) -> Iterator[tuple[Step, Buffer]]:
     """Every product of tiles with the buffer that it adds to."""
-    from tlpuzzles.kernel import tile_ir as ir
     from tlpuzzles.kernel.facts import region
 
     for step in kernel.steps:
-        call = step.stmt.value if isinstance(step.stmt, ir.Evaluate) else None
-        if isinstance(call, ir.Call) and call.op in _PRODUCTS:
+        call = step.call
+        if call is not None and call.op in _PRODUCTS:
             yield step, region(call.args[2]).buffer
 
 
@@ -245,8 +245,8 @@ def _copied(kernel: Kernel) -> Iterator[tuple[Step, int, int, int, str]]:
     along = (ir.Var, ir.IntImm, ir.Cast, ir.Add, ir.Sub, ir.Mul)
     parameters = {id(buffer) for buffer in kernel.func.buffer_map.values()}
     for step in kernel.steps:
-        call = step.stmt.value if isinstance(step.stmt, ir.Evaluate) else None
-        if not isinstance(call, ir.Call) or call.op != "tl.tileop.copy":
+        call = step.call
+        if call is None or call.op != "tl.tileop.copy":
             continue
         read = region(call.args[0])
         if id(read.buffer) not in parameters:
@@ -269,8 +269,8 @@ def _summed(kernel: Kernel) -> Iterator[Buffer]:
     from tlpuzzles.kernel.facts import region
 
     for step in kernel.steps:
-        call = step.stmt.value if isinstance(step.stmt, ir.Evaluate) else None
-        if isinstance(call, ir.Call) and call.op == "tl.tileop.reduce":
+        call = step.call
+        if call is not None and call.op == "tl.tileop.reduce":
             kind = call.args[2]
             if isinstance(kind, ir.StringImm) and kind.value in ("sum", "abssum"):
                 yield region(call.args[0]).buffer
@@ -295,10 +295,3 @@ def _off(value: float, right: float) -> float:
 
 def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
-
-
-def _in_lines(lines: list[int | None]) -> str:
-    from tlpuzzles.kernel.findings import listed
-
-    known = [str(line) for line in lines if line is not None]
-    return f" in {'line' if len(known) == 1 else 'lines'} {listed(known)}" if known else ""

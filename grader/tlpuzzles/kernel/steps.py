@@ -27,6 +27,12 @@ class Step:
         return next((loop for loop in self.loops if is_grid(loop)), None)
 
     @property
+    def call(self) -> ir.Call | None:
+        """The call that the statement is, of a tile operation for one; None if it is none."""
+        value = self.stmt.value if isinstance(self.stmt, ir.Evaluate) else None
+        return value if isinstance(value, ir.Call) else None
+
+    @property
     def parallel(self) -> tuple[ir.For, ...]:
         """The `T.Parallel` loops around the statement."""
         return tuple(loop for loop in self.loops if loop.kind is ir.LoopKind.PARALLEL)

@@ -12,7 +12,7 @@ from itertools import chain
 from tlpuzzles.course.vocabulary import Exercise
 from tlpuzzles.kernel import tile_ir as ir
 from tlpuzzles.kernel.facts import Kernel
-from tlpuzzles.kernel.findings import Finding, Kind, Severity
+from tlpuzzles.kernel.findings import Finding, Kind, Severity, in_lines
 from tlpuzzles.kernel.parameters import Parameters
 from tlpuzzles.kernel.places import Place, places
 from tlpuzzles.kernel.show import show
@@ -59,12 +59,12 @@ def _without_trips(kernel: Kernel, parameters: Parameters) -> Iterator[Finding]:
             continue
         if begin:
             yield _finding(
-                f"The loop{_in(line)} goes from {begin} up to {begin + trips}, so it makes no trip. {STAGES}", line
+                f"The loop{in_lines(line)} goes from {begin} up to {begin + trips}, so it makes no trip. {STAGES}", line
             )
         else:
             yield _finding(
-                f"The loop{_in(line)} makes no trip: its number of trips is {trips} for these sizes. Round up with "
-                "T.ceildiv(size, tile), so that the ragged rest has a trip, too.",
+                f"The loop{in_lines(line)} makes no trip: its number of trips is {trips} for these sizes. Round up "
+                "with T.ceildiv(size, tile), so that the ragged rest has a trip, too.",
                 line,
             )
 
@@ -82,7 +82,7 @@ def _late_start(kernel: Kernel, parameters: Parameters) -> Iterator[Finding]:
             (inside if loop in step.loops else outside).update(touched)
         if inside - outside:
             yield _finding(
-                f"The loop{_in(line)} begins with trip {begin}: nothing takes what belongs to the trips before. "
+                f"The loop{in_lines(line)} begins with trip {begin}: nothing takes what belongs to the trips before. "
                 f"{STAGES}",
                 line,
             )
@@ -105,8 +105,8 @@ def _exchanged(found: Sequence[Place], parameters: Parameters) -> Iterator[Findi
             output = where[place.axis]
             yield _finding(
                 f"{block.name} and {right.name} are exchanged: along {place.axis}, {place.tensor} is read at "
-                f"{show(place.index)}{_in(place.step.line)}, and {output.tensor} is written at "
-                f"{show(output.index)}{_in(output.step.line)}. Both must follow the same block number.",
+                f"{show(place.index)}{in_lines(place.step.line)}, and {output.tensor} is written at "
+                f"{show(output.index)}{in_lines(output.step.line)}. Both must follow the same block number.",
                 place.step.line,
             )
 
@@ -139,7 +139,3 @@ def _moves(place: Place, var: ir.Var, stride: int, what: str) -> str:
         f"the next {what} begins {abs(stride)} further on, {inside}. {var.name} * {place.extent} moves on by a whole "
         "tile."
     )
-
-
-def _in(line: int | None) -> str:
-    return "" if line is None else f" in line {line}"

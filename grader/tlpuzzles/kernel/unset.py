@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from tlpuzzles.kernel import tile_ir as ir
 from tlpuzzles.kernel.facts import TILE_OP, Kernel
-from tlpuzzles.kernel.findings import Finding, Kind, Severity
-from tlpuzzles.kernel.steps import Access, Step, Touch, accesses
+from tlpuzzles.kernel.findings import Finding, Kind, Severity, in_lines
+from tlpuzzles.kernel.steps import Access, Touch, accesses
 
 NEVER_FILLED = "nothing is ever copied into it"
 """Part of what is said of a tile that no statement writes to."""
@@ -43,7 +43,7 @@ def _is_ever_written(kernel: Kernel, tile: ir.Buffer) -> bool:
 
 
 def _reads(access: Access) -> bool:
-    call = _call(access.step)
+    call = access.step.call
     if call is not None and access.op == f"{TILE_OP}gemm" and Touch.WRITE in access.touch:
         return not _is_set(call, _GEMM_CLEARS)
     if call is not None and access.op == f"{TILE_OP}reduce" and Touch.WRITE in access.touch:
@@ -57,15 +57,10 @@ def _is_set(call: ir.Call, argument: int) -> bool:
     return not isinstance(flag, ir.IntImm) or bool(flag.value)
 
 
-def _call(step: Step) -> ir.Call | None:
-    stmt = step.stmt
-    return stmt.value if isinstance(stmt, ir.Evaluate) and isinstance(stmt.value, ir.Call) else None
-
-
 def _finding(access: Access, ever_written: bool) -> Finding:
     # What a macro of TileLang's writes has no line of the learner's; the tile has.
     line = access.step.line
-    where = f" in line {line}" if line is not None else ""
+    where = in_lines(line)
     if line is None and access.buffer.line is not None:
         where = f"; the tile is made in line {access.buffer.line}"
     what = "is read before it is set" if ever_written else f"is read, and {NEVER_FILLED}"
@@ -74,7 +69,7 @@ def _finding(access: Access, ever_written: bool) -> Finding:
 
 
 def _how(access: Access) -> str:
-    call = _call(access.step)
+    call = access.step.call
     name = access.op.removeprefix(TILE_OP)
     if name == "reduce" and call is not None and Touch.WRITE in access.touch:
         kind = next(iter(_texts(call)), "sum")
