@@ -33,7 +33,7 @@ def test_cases_hear_which_mistakes_those_before_them_equalled(tmp_path: Path, mo
     cases = [{"id": p.case.id, "like": p.case.like or p.case.id, "sizes": p.sizes} for p in problems]
     job: dict[str, Any] = {
         "task": "draw", "exercise": ADD.slug, "seed": SEED, "folder": str(tmp_path), "cases": cases,
-        "outputs": {}, "tiles": {}, "dump": None,
+        "outputs": {}, "tiles": {}, "causes": {}, "dump": None,
     }  # fmt: skip
     judge(job, lambda message: None)
     for number, problem in enumerate(problems):

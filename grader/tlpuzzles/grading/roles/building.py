@@ -14,7 +14,7 @@ from tlpuzzles.device.cpu.emit import Unsupported, emit
 from tlpuzzles.grading.explained import unreadable
 from tlpuzzles.grading.stages import fetch
 from tlpuzzles.grading.submission import Problem
-from tlpuzzles.kernel.capsule import Capsule, CapsuleError, Document, digest, read
+from tlpuzzles.kernel.capsule import Capsule, CapsuleError, digest, read
 from tlpuzzles.kernel.facts import Kernel
 from tlpuzzles.kernel.findings import Finding, Kind
 from tlpuzzles.kernel.parameters import Parameters
@@ -58,43 +58,42 @@ class _Building:
             self._capsule.pass_configs,
             for_cpu=source is not None,
         )
+        kernel = Kernel(document.func)
         if vetting.refusal is not None or vetting.parameters is None:
-            return self._refused(_problem(vetting.refusal), self._requirements(document, vetting))
+            return self._refused(_problem(vetting.refusal), self._requirements(kernel, vetting))
         if source is not None:
             try:
                 source.write_text(emit(document.func, self._symbol), encoding="utf-8")
             except Unsupported as error:
-                return self._refused(Problem(str(error), error.line), self._requirements(document, vetting))
+                return self._refused(Problem(str(error), error.line), self._requirements(kernel, vetting))
         return {
             "problem": None,
             "race": None if vetting.failure is None or source is None else asdict(self._race(vetting.failure)),
-            "unset": _unset(document),
-            "suspect": self._suspect(document, vetting.parameters),
+            "unset": _unset(kernel),
+            "suspect": self._suspect(kernel, vetting.parameters),
             "warnings": [
-                *(_warning(warning) for warning in _warnings(document, vetting, on_gpu=source is None)),
-                *self._advice(document),
+                *(_warning(warning) for warning in _warnings(kernel, vetting, on_gpu=source is None)),
+                *self._advice(kernel),
             ],
-            "requirements": self._requirements(document, vetting),
+            "requirements": self._requirements(kernel, vetting),
             "parameters": list(vetting.parameters.names),
             "digest": digest(document),
             "source": None if source is None else str(source),
             "symbol": self._symbol,
-            "tile": output_tile(Kernel(document.func), vetting.parameters),
+            "tile": output_tile(kernel, vetting.parameters),
         }
 
-    def _requirements(self, document: Document, vetting: Vetting) -> dict[str, dict[str, Any] | None]:
+    def _requirements(self, kernel: Kernel, vetting: Vetting) -> dict[str, dict[str, Any] | None]:
         """By requirement: what is missing. None of a kernel with foreign parts, which nobody looks into."""
         if vetting.refusal is not None and vetting.refusal.kind is Kind.NOT_ALLOWED:
             return {}
-        kernel = Kernel(document.func)
         return {requirement.id: _missing(requirement.check(kernel)) for requirement in self._exercise.requirements}
 
-    def _suspect(self, document: Document, parameters: Parameters) -> dict[str, Any] | None:
-        finding = suspect(Kernel(document.func), self._exercise, parameters)
+    def _suspect(self, kernel: Kernel, parameters: Parameters) -> dict[str, Any] | None:
+        finding = suspect(kernel, self._exercise, parameters)
         return None if finding is None else asdict(_problem(finding))
 
-    def _advice(self, document: Document) -> list[dict[str, Any]]:
-        kernel = Kernel(document.func)
+    def _advice(self, kernel: Kernel) -> list[dict[str, Any]]:
         found = (advice.check(kernel) for advice in self._exercise.advice)
         return [{**asdict(Problem(message)), "of_sizes": False} for message in found if message is not None]
 
@@ -114,12 +113,12 @@ class _Building:
         }
 
 
-def _warnings(document: Document, vetting: Vetting, *, on_gpu: bool) -> Iterator[Finding]:
+def _warnings(kernel: Kernel, vetting: Vetting, *, on_gpu: bool) -> Iterator[Finding]:
     # A GPU's own results say whether there is a race: what the vet suspects is a warning there.
     if on_gpu and vetting.failure is not None:
         yield vetting.failure
     # So is a tile that is read before it is set: a GPU's registers often hold zeros, where the CPU device has NaN.
-    unset = read_before_set(Kernel(document.func)) if on_gpu else None
+    unset = read_before_set(kernel) if on_gpu else None
     if unset is not None:
         yield replace(
             unset, message=f"{unset.message}. On this GPU that may go well today: set it first, with T.clear or T.fill."
@@ -133,8 +132,8 @@ def _warning(finding: Finding) -> dict[str, Any]:
     return {**asdict(_problem(finding)), "of_sizes": finding.kind is Kind.REGISTERS}
 
 
-def _unset(document: Document) -> dict[str, Any] | None:
-    finding = read_before_set(Kernel(document.func))
+def _unset(kernel: Kernel) -> dict[str, Any] | None:
+    finding = read_before_set(kernel)
     return None if finding is None else asdict(_problem(finding))
 
 

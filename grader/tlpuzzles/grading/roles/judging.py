@@ -68,7 +68,7 @@ def _judge(
         job["seed"],
         *_outputs(case, job),
         tile=None if tile is None else tuple(tile),
-        cause=job.get("causes", {}).get(case.id, ""),
+        cause=job["causes"].get(case.id, ""),
         equalled=equalled,
     )
 
