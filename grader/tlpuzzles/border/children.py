@@ -21,6 +21,9 @@ from typing import Any
 from tlpuzzles.border.limits import Limits, adopt_orphans, children
 from tlpuzzles.border.watching import Message, Report, Watch
 
+MARK = "TLPUZZLES_WARM"
+"""Variable by which the processes that come from one warm process are known."""
+
 
 class WarmDied(Exception):
     """The process that every child is forked from is gone, or never came up."""
@@ -46,7 +49,7 @@ class Warm:
         self._had_children = False
         self._dead = False
         self._watches: set[Watch] = set()
-        self._mark = f"TLPUZZLES_WARM={secrets.token_hex(16)}"
+        self._mark = secrets.token_hex(16)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control = ours
         self._control.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
@@ -80,7 +83,7 @@ class Warm:
             # forked children, asking NVML does not.
             "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
             "PYTHONDONTWRITEBYTECODE": "1",
-            **dict([self._mark.split("=")]),
+            MARK: self._mark,
         }
 
     def run(
@@ -159,9 +162,10 @@ class Warm:
         self._errors.close()
 
     def _end_strays(self) -> None:
-        """Kills what outlived the warm process, which is a child of this one now and knows by its mark where it comes
-        from. Again and again, for one that is killed may just have started another."""
-        while strays := {pid for pid in children() - {self._process.pid} if self._mark in _environment_of(pid)}:
+        """Kills what outlived the warm process: it is a child of this one now, and its environment has the mark. Again
+        and again, for one that is killed may just have started another."""
+        mark = f"{MARK}={self._mark}"
+        while strays := {pid for pid in children() if mark in _environment_of(pid)}:
             for pid in strays:
                 with contextlib.suppress(ProcessLookupError, ChildProcessError):
                     os.kill(pid, signal.SIGKILL)

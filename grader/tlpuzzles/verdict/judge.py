@@ -80,10 +80,9 @@ def judge(
     """Judges the output of a case, and that of a second run with blocks and threads in reverse if there was one.
 
     The files hold the raw bytes of the output in the case's dtype, which held poison before the first run and leftovers
-    before the second (see poison.py). `tile`:
-    what the kernel stores at a time, for the map of a wrong output. `cause`: what most likely makes it wrong, if it is
-    and equals no known mistake; empty if unknown. `equalled`: ids of the mistakes that earlier cases
-    equalled; None if none of those has failed.
+    before the second (see poison.py). `tile`: what the kernel stores at a time, for the map of a wrong output. `cause`:
+    what most likely makes it wrong, if it is and equals no known mistake; empty if unknown. `equalled`: ids of the
+    mistakes that earlier cases equalled; None if none of those has failed.
     """
     posed = _posed(exercise, case, sizes, seed)
     try:
@@ -123,9 +122,8 @@ def dump(
 ) -> list[Path]:
     """Writes inputs, expectation and output of a case as folder/CASE/NAME.pt, for `torch.load`; returns the files.
 
-    What lies there under such a name is replaced, and not followed if it is a link.
-
-    Raises WrongSizeError for an output of another size.
+    What lies there under such a name is replaced, and not followed if it is a link. Raises WrongSizeError for an output
+    of another size.
     """
     import torch
 
